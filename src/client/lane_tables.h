@@ -83,11 +83,24 @@ class LaneTables final : public Tables {
     co_return co_await there(
         [&] { return tables_.rewrite_static(std::move(path), std::move(rows)); });
   }
+  Task<Result<void>> write_batches(std::string path, std::shared_ptr<const TableSchema> schema,
+                                   table::StaticBatches rows, table::StaticWrite how) override {
+    co_return co_await there([&] {
+      return tables_.write_batches(std::move(path), std::move(schema), std::move(rows), how);
+    });
+  }
   Task<Result<void>> make_dynamic(std::string path) override {
     co_return co_await there([&] { return tables_.make_dynamic(std::move(path)); });
   }
   Task<Result<void>> trim(std::string path, std::size_t tablet, std::uint64_t rows) override {
     co_return co_await there([&] { return tables_.trim(std::move(path), tablet, rows); });
+  }
+  Task<Result<Timestamp>> flushed_before(std::string path) override {
+    co_return co_await there([&] { return tables_.flushed_before(std::move(path)); });
+  }
+  Task<Result<std::shared_ptr<table::TableTablet>>> open_unmounted(std::string path,
+                                                                   TabletId tablet) override {
+    co_return co_await there([&] { return tables_.open_unmounted(std::move(path), tablet); });
   }
 
  private:

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "client/table_client.h"
+#include "client/unmounted_scan.h"
 #include "io/run_on.h"
 #include "table/model/key.h"
 #include "table/model/value_check.h"
@@ -101,6 +102,14 @@ Result<NewScan> new_scan(const Table& table, ScanOptions options) {
     TRY_VOID(add_filter(table, filter, scan));
   }
   return scan;
+}
+
+std::uint64_t begin_at_row(NewScan& scan, std::uint64_t row) {
+  const OpenTable& table = *scan.table;
+  if (table.dynamic || table.ranges.size() != 1 || !table.ranges[0].running) return 0;
+  table::RowStart place = table.ranges[0].running->reader().place_of_row(row);
+  scan.request.bounds.from = std::move(place.key);
+  return place.rows_below;
 }
 
 Scan::Scan(NewScan scan) : given_(std::move(scan)), rows_left_(given_.rows_max) {}
@@ -214,6 +223,14 @@ Result<bool> Scan::open_next() {
       tablet_.reset();
       scan_ = std::make_unique<PagedScan>(given_.client->services().reads(), ranges[at].tablet,
                                           given_.table->schema, request);
+      return true;
+    }
+    if (given_.reads_unmounted && ranges[at].state == MountState::kUnmounted &&
+        !ranges[at].running && !given_.table->removed) {
+      tablet_.reset();
+      scan_ =
+          std::make_unique<UnmountedScan>(given_.client->tables(), scheme_path(given_.table->path),
+                                          ranges[at].tablet, given_.table->schema, request);
       return true;
     }
     TRY(tablet_, given_.table->readable(at));

@@ -36,10 +36,17 @@ struct NewScan {
   std::uint64_t rows_max = ~std::uint64_t{0};
   std::chrono::milliseconds timeout{0};
   std::shared_ptr<TransactionLife> life;  // Of its transaction. May be null.
+  // Tablets that are not mounted are read too (unmounted_scan.h). Requires: the steps are those of
+  // next(), or load() follows kNeedsData.
+  bool reads_unmounted = false;
 };
 
 // Does not read. On any thread.
 Result<NewScan> new_scan(const Table& table, ScanOptions options);
+
+// Lets the scan of a whole static table begin at the row of this number, from 0, or before it.
+// Returns the number of the row that it begins at.
+std::uint64_t begin_at_row(NewScan& scan, std::uint64_t row);
 
 class Scan {
  public:

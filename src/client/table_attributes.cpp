@@ -329,6 +329,13 @@ std::span<const TableAttribute> table_attribute_names() {
   return names;
 }
 
+bool reads_dynamic_stores(const TableRecord& record) {
+  const SettableAttribute* option = find_settable("enable_dynamic_store_read");
+  const Value value = option == nullptr ? std::nullopt : value_of(record, *option);
+  const bool* const set = value ? value->as<bool>() : nullptr;
+  return set != nullptr && *set;
+}
+
 Task<Result<YsonMap>> read_table_attributes(Tables& tables, std::string path,
                                             std::vector<std::string> names) {
   const bool figures = std::ranges::any_of(names, [](const std::string& name) {

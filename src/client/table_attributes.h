@@ -29,6 +29,9 @@ struct TableAttribute {
 // Of every table; the values of some are missing for some tables (row_count of dynamic ones).
 std::span<const TableAttribute> table_attribute_names();
 
+// Whether read_table sees rows that are not flushed: the attribute "enable_dynamic_store_read".
+bool reads_dynamic_stores(const TableRecord& record);
+
 // The values of these attributes of the table at the path of the scheme. Those that it has not, and
 // names that are none of these, are left out. Tablets are asked for their figures only when a name
 // needs them. A wanted "mount_config/min_data_ttl" is asked for as "mount_config".

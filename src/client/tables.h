@@ -119,14 +119,27 @@ class Tables {
   // Adds rows that follow the layout of the table's schema, all of them or none.
   virtual Task<Result<void>> write_static(std::string path,
                                           std::shared_ptr<const table::StaticRows> rows) = 0;
-  // The same in the place of all rows that the table has. After a failure it has its earlier rows,
-  // these, or none.
+  // The same in the place of all rows that the table has, in one step. Scans in progress read on
+  // what they began with; reads at an earlier timestamp fail (TableTablet::write_static()).
   virtual Task<Result<void>> rewrite_static(std::string path,
                                             std::shared_ptr<const table::StaticRows> rows) = 0;
+  // As TableTablet::write_static() of batches, for a table of this schema. The table may be changed
+  // meanwhile by others: then it fails, and nothing was written.
+  virtual Task<Result<void>> write_batches(std::string path,
+                                           std::shared_ptr<const TableSchema> schema,
+                                           table::StaticBatches rows, table::StaticWrite how) = 0;
   // A static table with unique keys becomes a dynamic one, mounted, with its rows.
   virtual Task<Result<void>> make_dynamic(std::string path) = 0;
   // Removes the rows before `rows` of a tablet of an ordered table. It must be mounted, and here.
   virtual Task<Result<void>> trim(std::string path, std::size_t tablet, std::uint64_t rows) = 0;
+  // Rows that were committed below this timestamp are in chunks. The present time of a table that
+  // has none in memory. One above the newest retained timestamp of a tablet, if that is higher.
+  // kNotHere: a tablet is not running here.
+  virtual Task<Result<Timestamp>> flushed_before(std::string path) = 0;
+  // A tablet that is not mounted, for reading while the result is held (node/unmounted_tablets.h).
+  // kReadOnly: it is mounted now. kOverloaded: too many are open.
+  virtual Task<Result<std::shared_ptr<table::TableTablet>>> open_unmounted(std::string path,
+                                                                           TabletId tablet) = 0;
 };
 
 // What transactions over those tables need.

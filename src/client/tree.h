@@ -114,6 +114,9 @@ struct TreeNode {
   PathId id{};
   std::string type;  // "table", "map_node", ...
   std::string path;  // As Tables takes it (tables.h): of the scheme, or "#" and the id.
+  // Of a table that the transaction has locked as a snapshot: rows are read that were committed,
+  // and in chunks, before this timestamp. 0: all rows.
+  std::uint64_t rows_before = 0;
 };
 
 class Tree {

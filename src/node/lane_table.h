@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "io/run_on.h"
+#include "node/tablet_turns.h"
 #include "table/tablet/table_tablet.h"
 
 namespace moraine {
@@ -23,6 +24,8 @@ class LaneTable {
 
   const std::shared_ptr<table::TableTablet>& tablet() const { return tablet_; }
   Executor& home() const { return home_; }
+  // Of a tablet that was booted for a while: others boot it when this object is gone.
+  void keep_turn(TabletTurns::Held turn) { turn_ = std::move(turn); }
 
   // The result of a coroutine of the tablet.
   template <class Body>
@@ -66,6 +69,7 @@ class LaneTable {
   const std::shared_ptr<table::TableTablet> tablet_;
   Executor& home_;
   Executor& control_;
+  TabletTurns::Held turn_;
 };
 
 }  // namespace moraine

@@ -60,6 +60,7 @@ std::optional<std::size_t> RunningTable::index_of(TabletId tablet) const {
 }
 
 void RunningTable::update(TableRecord record) {
+  end_unmounted();
   record_ = std::move(record);
   const auto replaced = [this](const auto& known) { return !index_of(known.first); };
   std::erase_if(last_statistics_, replaced);
@@ -77,6 +78,12 @@ void RunningTable::update(TableRecord record) {
   }
   parts_.running.set(id_, NodeKind::kTable, shown_path(), std::move(wanted));
   publish();
+}
+
+// Those that are booted from now on have the new record.
+void RunningTable::end_unmounted() {
+  if (parts_.unmounted.size() == 0) return;
+  for (const TabletOfTable& tablet : record_.tablets) parts_.unmounted.end(tablet.info.id);
 }
 
 // Sets the current options and state; the tablet may have been booted with older ones.
@@ -109,27 +116,38 @@ std::shared_ptr<RunningTable::Host> RunningTable::make_host(TabletId id) {
                                 std::move(hooks));
 }
 
-Task<Result<std::unique_ptr<LaneTable>>> RunningTable::boot(TabletId id, bool frozen) {
+Task<Result<std::unique_ptr<LaneTable>>> RunningTable::boot(TabletId id, bool for_reading) {
   const auto index = index_of(id);
   const GroupId group = index ? record_.tablets[*index].info.latest_group(kLogChannel) : GroupId();
-  return parts_.running.turns(NodeKind::kTable).run(group, [this, id, frozen] {
-    return boot_in_turn(id, frozen);
+  return parts_.running.turns(NodeKind::kTable).run(group, [this, id, for_reading] {
+    return boot_in_turn(id, for_reading);
   });
 }
 
-Task<Result<std::unique_ptr<LaneTable>>> RunningTable::boot_in_turn(TabletId id, bool frozen) {
+Task<Result<std::unique_ptr<LaneTable>>> RunningTable::boot_in_turn(TabletId id, bool for_reading) {
+  TabletTurns::Held turn = co_await parts_.turns.take(id);
   const auto index = index_of(id);
   if (!index) co_return fail(Errc::kUnavailable, "the tablet is no longer part of its table");
   // A stop does not wait for the boots that wait for their turn.
-  if (const auto host = hosts_.find(id); !frozen && host != hosts_.end()) {
+  if (const auto host = hosts_.find(id); !for_reading && host != hosts_.end()) {
     if (host->second->stopping()) co_return fail(Errc::kUnavailable, "stopping");
   }
   // By value: the record may change while the tablet boots.
   const TabletOfTable tablet = record_.tablets[*index];
-  CO_TRY(const table::TabletSettings settings, tablet_settings(path_, record_, *index));
+  if (for_reading && runs(tablet.state)) {
+    co_return fail(Errc::kReadOnly,
+                   fmt::format("tablet {} of {} is being mounted", id.value, shown_path()));
+  }
+  CO_TRY(table::TabletSettings settings, tablet_settings(path_, record_, *index));
+  if (for_reading) {
+    settings.mount.enable_compaction_and_partitioning = false;
+    settings.in_memory_mode = InMemoryMode::kNone;
+  }
   CO_TRY(Inherited inherited, co_await inherit_from_parents(tablet, settings.bounds));
-  frozen = frozen || tablet.state != MountState::kMounted;
-  co_return co_await boot_with(tablet.info, settings, frozen, std::move(inherited));
+  const bool frozen = for_reading || tablet.state != MountState::kMounted;
+  CO_TRY(auto booted, co_await boot_with(tablet.info, settings, frozen, std::move(inherited)));
+  if (for_reading) booted->keep_turn(std::move(turn));
+  co_return std::move(booted);
 }
 
 Task<Result<std::unique_ptr<LaneTable>>> RunningTable::boot_with(TabletInfo info,
@@ -149,6 +167,7 @@ Task<Result<std::unique_ptr<LaneTable>>> RunningTable::boot_with(TabletInfo info
   options.adopts = inherited.any;
   options.adopted = std::move(inherited.chunks);
   options.adopted_retained = inherited.retained;
+  options.adopted_trimmed = inherited.trimmed;
   options.others = record_.retired;
   CO_TRY(auto booted, co_await run_on(home, control, [&] {
            return table::TableTablet::boot(resources, std::move(info), std::move(settings),
@@ -170,8 +189,9 @@ Task<Result<RunningTable::Inherited>> RunningTable::inherit_from_parents(
                                                  "it is to take over",
                                                  shown_path(), parent.value));
     }
-    CO_TRY(Inherited found, co_await read_parent(*info));
+    CO_TRY(Inherited found, co_await read_parent(*info, within.from));
     inherited.retained = std::max(inherited.retained, found.retained);
+    if (found.trimmed.rows > inherited.trimmed.rows) inherited.trimmed = found.trimmed;
     for (table::ChunkRecord& record : found.chunks) {
       if (has_bug(table::SeededBug::kReshardLosesPivot)) {
         record.from = std::max(record.from, within.from + '\0');
@@ -184,23 +204,21 @@ Task<Result<RunningTable::Inherited>> RunningTable::inherit_from_parents(
   co_return inherited;
 }
 
-Task<Result<RunningTable::Inherited>> RunningTable::read_parent(TabletInfo parent) {
-  co_await parents_.acquire();
-  auto found = co_await read_parent_locked(std::move(parent));
-  parents_.release();
-  co_return found;
-}
-
-Task<Result<RunningTable::Inherited>> RunningTable::read_parent_locked(TabletInfo parent) {
+// Only one child at a time boots a parent, also of several tables (scheme/table_copy.h). `from`:
+// where the child begins; tablets of an ordered table have the range of their parents.
+Task<Result<RunningTable::Inherited>> RunningTable::read_parent(TabletInfo parent,
+                                                                std::string from) {
   // That of a static table runs until it is replaced.
   co_await parts_.running.wait_stopped(parent.id);
+  const TabletTurns::Held turn = co_await parts_.turns.take(parent.id);
   CO_TRY(table::TabletSettings settings, tablet_settings(path_, record_, 0));
   settings.bounds = {};
+  if (kind_of(record_) == table::TableKind::kOrdered) settings.bounds.from = std::move(from);
   settings.mount.enable_compaction_and_partitioning = false;
   CO_TRY(const std::unique_ptr<LaneTable> old,
          co_await boot_with(std::move(parent), std::move(settings), true, {}));
   Inherited found = co_await old->get([](table::TableTablet& tablet) {
-    return Inherited{true, tablet.chunk_records(), tablet.statistics().retained};
+    return Inherited{true, tablet.chunk_records(), tablet.statistics().retained, tablet.trimmed()};
   });
   co_await old->stop();
   co_return found;
@@ -215,6 +233,21 @@ Task<Result<void>> RunningTable::with_stopped_tablet(
   co_await save_statistics(*booted);
   co_await booted->stop();
   co_return used;
+}
+
+Task<Result<RunningTable::TabletPtr>> RunningTable::open_unmounted(TabletId id) {
+  const auto index = index_of(id);
+  if (!index) co_return fail(Errc::kAborted, fmt::format("{} was resharded; retry", shown_path()));
+  const MountState state = record_.tablets[*index].state;
+  if (removed_ || runs(state)) {
+    co_return fail(Errc::kReadOnly, fmt::format("tablet {} of {} is in \"{}\" state now; retry",
+                                                id.value, shown_path(), to_string(state)));
+  }
+  co_return co_await parts_.unmounted.open(
+      id, [table = shared_from_this(), id]() -> Task<Result<std::unique_ptr<LaneTable>>> {
+        co_await table->parts_.running.wait_stopped(id);
+        co_return co_await table->boot(id, true);
+      });
 }
 
 void RunningTable::publish() {
@@ -250,6 +283,7 @@ void RunningTable::publish() {
 }
 
 void RunningTable::remove() {
+  end_unmounted();
   removed_ = true;
   parts_.running.remove(id_);
   publish();

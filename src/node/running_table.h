@@ -18,6 +18,7 @@
 #include "node/lane_table.h"
 #include "node/tablet_host.h"
 #include "node/tablet_reconciler.h"
+#include "node/unmounted_tablets.h"
 #include "scheme/path_node.h"
 #include "scheme/table_record.h"
 #include "transaction/local_tablets.h"
@@ -33,6 +34,8 @@ struct TableParts {
   table::AskCoordinator ask_coordinator;
   TabletReconciler& running;
   LeaderOptions leader;
+  TabletTurns& turns;
+  UnmountedTablets& unmounted;
 };
 
 class RunningTable : public std::enable_shared_from_this<RunningTable> {
@@ -69,6 +72,9 @@ class RunningTable : public std::enable_shared_from_this<RunningTable> {
   // Waits until it runs. Null: the deadline has passed, or it is not to run here.
   Task<std::shared_ptr<LaneTable>> wait_tablet(std::size_t index, Instant deadline);
 
+  // An unmounted tablet, for reading. kReadOnly: it is in another state. Otherwise as
+  // UnmountedTablets.
+  Task<Result<TabletPtr>> open_unmounted(TabletId id);
   // Boots an unmounted tablet as frozen, calls `use` with it, and stops it.
   Task<Result<void>> with_stopped_tablet(
       std::size_t index, std::function<Task<Result<void>>(table::TableTablet&)> use);
@@ -77,25 +83,26 @@ class RunningTable : public std::enable_shared_from_this<RunningTable> {
   std::shared_ptr<Host> make_host(TabletId id);
   // Null: by the record it does not run.
   std::shared_ptr<Host> host(std::size_t index) const;
-  // `frozen`: for reading, not for its host.
-  Task<Result<std::unique_ptr<LaneTable>>> boot(TabletId id, bool frozen = false);
-  Task<Result<std::unique_ptr<LaneTable>>> boot_in_turn(TabletId id, bool frozen);
+  // `for_reading`: for a while, not for its host.
+  Task<Result<std::unique_ptr<LaneTable>>> boot(TabletId id, bool for_reading = false);
+  Task<Result<std::unique_ptr<LaneTable>>> boot_in_turn(TabletId id, bool for_reading);
   // What a tablet takes over from its parents.
   struct Inherited {
     bool any = false;
     std::vector<table::ChunkRecord> chunks;
     Timestamp retained = 0;
+    table::RowEnd trimmed{};
   };
   Task<Result<Inherited>> inherit_from_parents(const TabletOfTable& tablet,
                                                const table::KeyBounds& bounds);
-  Task<Result<Inherited>> read_parent(TabletInfo parent);
-  Task<Result<Inherited>> read_parent_locked(TabletInfo parent);
+  Task<Result<Inherited>> read_parent(TabletInfo parent, std::string from);
   Task<Result<std::unique_ptr<LaneTable>>> boot_with(TabletInfo info,
                                                      table::TabletSettings settings, bool frozen,
                                                      Inherited inherited);
   std::optional<std::size_t> index_of(TabletId tablet) const;
   Task<void> save_statistics(LaneTable& tablet);
   void configure(std::size_t index, LaneTable& tablet) const;
+  void end_unmounted();
   void publish();
 
   TableParts& parts_;
@@ -104,7 +111,6 @@ class RunningTable : public std::enable_shared_from_this<RunningTable> {
   TableRecord record_;
   std::map<TabletId, std::shared_ptr<Host>> hosts_;
   std::map<TabletId, table::TabletStatistics> last_statistics_;  // Of stopped tablets.
-  Semaphore parents_{parts_.world.executor, 1};  // Only one child at a time boots a parent.
   std::shared_ptr<TableHolder> holder_;
   bool removed_ = false;
 };

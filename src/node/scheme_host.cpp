@@ -42,10 +42,16 @@ Task<Result<std::unique_ptr<Scheme>>> SchemeHost::boot() {
 void SchemeHost::follow(const Scheme& scheme) {
   if (scope_.closed()) return;
   for (const Follower& follower : followers_) follower(scheme);
-  for (const TabletInfo& info : scheme.pending_deletions()) begin_deletion(info);
+  for (const TabletInfo& info : scheme.pending_deletions()) delete_in_background(info);
 }
 
+// A scheme that is being booted begins its deletions itself.
 void SchemeHost::begin_deletion(const TabletInfo& info) {
+  const std::shared_ptr<Scheme> running = host_.get();
+  if (running && running->is_to_be_deleted(info.id)) delete_in_background(info);
+}
+
+void SchemeHost::delete_in_background(const TabletInfo& info) {
   if (deleting_.insert(info.id).second) scope_.spawn(delete_for_good(info));
 }
 

@@ -55,7 +55,8 @@ class SchemeHost {
   Task<Result<std::shared_ptr<Scheme>>> scheme();
   // The same without waiting. Null: it is not running.
   std::shared_ptr<Scheme> running_scheme() const { return host_.get(); }
-  // Deletes a tablet, which tablets() does not want any more, once it has stopped.
+  // Deletes a tablet, which tablets() does not want any more, once it has stopped. Does nothing if
+  // the scheme does not list it: others still need it, or it is gone.
   void begin_deletion(const TabletInfo& info);
   std::size_t deleting() const { return deleting_.size(); }
   // The tablets of topics and tables.
@@ -70,6 +71,7 @@ class SchemeHost {
  private:
   Task<Result<std::unique_ptr<Scheme>>> boot();
   void follow(const Scheme& scheme);
+  void delete_in_background(const TabletInfo& info);
   Task<void> delete_for_good(TabletInfo info);
   Task<Result<void>> delete_once(TabletInfo info);
 

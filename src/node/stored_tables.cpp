@@ -18,9 +18,14 @@ StoredTables::StoredTables(World world, SchemeHost& scheme,
     : world_(world),
       scheme_(scheme),
       options_(std::move(options)),
-      parts_{
-          world,          std::move(lanes), tablets, std::move(ask_coordinator), scheme.tablets(),
-          options_.leader} {
+      parts_{world,
+             std::move(lanes),
+             tablets,
+             std::move(ask_coordinator),
+             scheme.tablets(),
+             options_.leader,
+             turns_,
+             unmounted_} {
   INVARIANT(!options_.groups.empty(), "tables need groups");
   scheme_.add_follower([this](const Scheme& tree) { follow(tree); });
   tablets.set_deleted_check([this](TabletId id) { return is_deleted(id); });
@@ -33,6 +38,7 @@ std::optional<Error> StoredTables::boot_error() const {
 
 Task<void> StoredTables::stop() {
   abandon();
+  co_await unmounted_.stop();
   co_await scope_.join();
   for (const TablePtr& table : list()) publish_holder(table->path(), nullptr);
   tables_.clear();
@@ -42,6 +48,7 @@ Task<void> StoredTables::stop() {
 void StoredTables::abandon() {
   knows_all_ = false;
   scope_.close();
+  unmounted_.abandon();
 }
 
 Task<Result<std::vector<table::TabletStatistics>>> StoredTables::figures(std::string path) {
@@ -79,6 +86,37 @@ Task<Result<TableDescription>> StoredTables::inspect(std::string path) {
   const TablePtr table = find(path);
   if (!table) co_return fail(Errc::kNotFound, fmt::format("no table /{}", path));
   co_return TableDescription{table->record(), table->holder()->hold(), {}};
+}
+
+// The time first: what is committed later is above it. Where versions of before the oldest row in
+// memory may be gone, some rows in memory are read, too.
+Task<Result<Timestamp>> StoredTables::flushed_before(std::string path) {
+  Timestamp retained = 0;
+  CO_TRY(Timestamp before, co_await parts_.lanes.front()->timestamps.next());
+  const TablePtr table = find(path);
+  if (!table) co_return fail(Errc::kNotFound, fmt::format("no table /{}", path));
+  if (!table->record().dynamic) co_return before;
+  for (std::size_t i = 0; i < table->record().tablets.size(); ++i) {
+    const TabletOfTable& tablet = table->record().tablets[i];
+    if (tablet.state == MountState::kUnmounted) continue;
+    const auto running = table->calls(i);
+    if (!running) {
+      co_return fail(Errc::kNotHere, fmt::format("tablet {} of {} is not running here",
+                                                 tablet.info.id.value, table->shown_path()));
+    }
+    const table::TableTablet::Flushed flushed =
+        co_await running->get([](table::TableTablet& one) { return one.flushed(); });
+    before = std::min(before, flushed.before);
+    retained = std::max(retained, flushed.retained);
+  }
+  co_return std::max(before, retained + 1);
+}
+
+Task<Result<StoredTables::TabletPtr>> StoredTables::open_unmounted(std::string path,
+                                                                   TabletId tablet) {
+  const TablePtr table = find(path);
+  if (!table) co_return fail(Errc::kNotFound, fmt::format("no table /{}", path));
+  co_return co_await table->open_unmounted(tablet);
 }
 
 StoredTables::TablePtr StoredTables::find(const std::string& path) const {

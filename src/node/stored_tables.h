@@ -30,6 +30,7 @@
 #include "node/running_table.h"
 #include "node/scheme_changes.h"
 #include "node/scheme_host.h"
+#include "node/unmounted_tablets.h"
 
 namespace moraine {
 
@@ -52,6 +53,7 @@ Result<TabletSpan> span_of(const TableRecord& record, TabletRange range);
 class StoredTables final : public Tables {
  public:
   using TablePtr = std::shared_ptr<RunningTable>;
+  using TabletPtr = RunningTable::TabletPtr;
 
   // `scheme`, `lanes` and `tablets` outlive the object; `scheme` has not started.
   StoredTables(World world, SchemeHost& scheme, std::vector<table::TableResources*> lanes,
@@ -87,8 +89,12 @@ class StoredTables final : public Tables {
                                   std::shared_ptr<const table::StaticRows> rows) override;
   Task<Result<void>> rewrite_static(std::string path,
                                     std::shared_ptr<const table::StaticRows> rows) override;
+  Task<Result<void>> write_batches(std::string path, std::shared_ptr<const TableSchema> schema,
+                                   table::StaticBatches rows, table::StaticWrite how) override;
   Task<Result<void>> make_dynamic(std::string path) override;
   Task<Result<void>> trim(std::string path, std::size_t tablet, std::uint64_t rows) override;
+  Task<Result<Timestamp>> flushed_before(std::string path) override;
+  Task<Result<TabletPtr>> open_unmounted(std::string path, TabletId tablet) override;
 
   // Statistics of its tablets, in order. Unmounted tablets without known statistics are booted for
   // that; what cannot be found out is 0, and `error` says why.
@@ -105,6 +111,13 @@ class StoredTables final : public Tables {
   Result<Planned> plan(const std::string& path, NewTable table) const;
   // ... and what it has stored: tables that are new, gone or at another path.
   void follow(const TreeEffects& effects);
+  // The result of `body`, called when it is its turn among the changes of tables.
+  template <class Body>
+  std::invoke_result_t<Body&> as_change(Body body) {
+    return changes_.run(std::move(body));
+  }
+  // In such a body: a static table has all its rows in tablets of its own. Others are left alone.
+  Task<Result<void>> settle_locked(std::string path);
 
   // Null: no such table.
   TablePtr find(const std::string& path) const;
@@ -129,8 +142,10 @@ class StoredTables final : public Tables {
   Task<Result<void>> mount_locked(TablePtr table, MountState state, TabletRange range);
   Task<Result<void>> unfreeze_locked(TablePtr table, TabletRange range);
   Task<Result<void>> write_static_locked(TablePtr table,
-                                         std::shared_ptr<const table::StaticRows> rows);
-  Task<Result<void>> drop_static_rows(TablePtr table);
+                                         std::shared_ptr<const table::StaticRows> rows,
+                                         table::StaticWrite how);
+  // The tablet of a static table of this schema.
+  Task<Result<std::shared_ptr<LaneTable>>> static_tablet(TablePtr table, const TableSchema& schema);
   Task<Result<void>> make_dynamic_locked(TablePtr table);
   std::uint64_t now_ms() const;
   // The record with these options stored. Fails if they cannot be changed now.
@@ -177,6 +192,8 @@ class StoredTables final : public Tables {
   World world_;
   SchemeHost& scheme_;
   const StoredTablesOptions options_;
+  TabletTurns turns_{world_.executor};
+  UnmountedTablets unmounted_{world_.executor, turns_};
   TableParts parts_;
   std::map<std::string, TablePtr> tables_;
   std::map<PathId, TablePtr> by_id_;

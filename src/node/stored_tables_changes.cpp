@@ -305,61 +305,6 @@ Result<void> check_dynamic(const RunningTable& table, std::string_view what) {
                           table.shown_path(), what));
 }
 
-Task<Result<void>> StoredTables::write_static(std::string path,
-                                              std::shared_ptr<const table::StaticRows> rows) {
-  return change(std::move(path),
-                [this, rows](TablePtr table) { return write_static_locked(table, rows); });
-}
-
-Task<Result<void>> StoredTables::write_static_locked(
-    TablePtr table, std::shared_ptr<const table::StaticRows> rows) {
-  if (table->record().dynamic) {
-    co_return fail(
-        Errc::kInvalidArgument,
-        fmt::format("{} is a dynamic table: write rows in transactions", table->shown_path()));
-  }
-  if (table->record().schema != rows->schema()) {
-    co_return fail(Errc::kAborted,
-                   fmt::format("the schema of {} has changed", table->shown_path()));
-  }
-  const auto tablet = co_await table->wait_tablet(0, soon());
-  if (!tablet) {
-    co_return fail(Errc::kNotHere, fmt::format("{} is not running here", table->shown_path()));
-  }
-  co_return co_await tablet->run(
-      [&rows](table::TableTablet& running) { return running.write_static(std::move(rows)); });
-}
-
-Task<Result<void>> StoredTables::rewrite_static(std::string path,
-                                                std::shared_ptr<const table::StaticRows> rows) {
-  return change(std::move(path), [this, rows](TablePtr table) -> Task<Result<void>> {
-    CO_TRY_VOID(co_await drop_static_rows(table));
-    if (!rows->empty()) co_return co_await write_static_locked(table, rows);
-    if (!co_await table->wait_tablet(0, soon())) {
-      co_return fail(Errc::kTimeout, fmt::format("{} is not running yet", table->shown_path()));
-    }
-    co_return Result<void>();
-  });
-}
-
-// A new tablet without parents takes the place of the one with the rows.
-Task<Result<void>> StoredTables::drop_static_rows(TablePtr table) {
-  TableRecord record = table->record();
-  if (record.dynamic) {
-    co_return fail(
-        Errc::kInvalidArgument,
-        fmt::format("{} is a dynamic table: write rows in transactions", table->shown_path()));
-  }
-  for (const TabletOfTable& tablet : record.tablets) record.retired.push_back(tablet.info);
-  TabletOfTable fresh;
-  fresh.state = MountState::kFrozen;
-  record.tablets.assign(1, fresh);
-  const Fill fill = [this](TableRecord& filled, TabletId first) {
-    filled.tablets[0].info = place(first, 0);
-  };
-  co_return co_await store(table, std::move(record), 1, fill);
-}
-
 Task<Result<void>> StoredTables::make_dynamic(std::string path) {
   return change(std::move(path), [this](TablePtr table) { return make_dynamic_locked(table); });
 }

@@ -390,7 +390,7 @@ Task<Result<client::TreeNode>> StoredTree::resolve(TreeScope scope, std::string 
     }
     accessed(*node, scope);
     co_return client::TreeNode{node->id, std::string(type_name(node->kind)),
-                               view.stored_path(*node)};
+                               view.stored_path(*node), view.rows_before(*node)};
   };
   co_return co_await there(body);
 }

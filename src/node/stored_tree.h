@@ -97,6 +97,8 @@ class StoredTree final : public client::Tree {
   std::invoke_result_t<Body> there(Body body) {
     return run_there(world_.executor, std::move(body));
   }
+  // What a snapshot of the node at the path says of its rows (TreeSnapshot::rows_before).
+  Task<std::uint64_t> rows_before(client::TreeScope scope, std::string path);
   // The running scheme, with the scope's transactions open.
   Task<Result<SchemePtr>> open(const client::TreeScope& scope);
   // The result of an earlier change with the scope's mutation id: its transactions may have ended
@@ -114,6 +116,8 @@ class StoredTree final : public client::Tree {
                                    client::TreeGet options);
   Task<Result<bool>> exists_here(client::TreeScope scope, std::string path);
   Task<Result<PathId>> create_here(client::TreeScope scope, client::TreeCreate options);
+  Task<Result<PathId>> copy_here(client::TreeScope scope, std::string source,
+                                 std::string destination, client::TreeCopy options);
   Task<Result<YsonNode>> get_attribute(SchemePtr scheme, client::TreeScope scope, AttributePath at,
                                        client::TreeGet options);
   // The value of one attribute; nullopt: the node has none.
@@ -138,8 +142,9 @@ class StoredTree final : public client::Tree {
                                          std::optional<YsonNode> value, bool recursive);
   Task<Result<void>> set_here(client::TreeScope scope, std::string path, YsonNode value,
                               client::TreeSet options);
-  Task<Result<void>> set_attributes_here(client::TreeScope scope, std::string path, YsonMap values,
-                                         client::TreeSet options);
+  static Result<void> check_table_attribute(const client::TreeScope& scope,
+                                            const TableAttributePath& at);
+  Task<Result<void>> set_attributes_here(client::TreeScope scope, std::string path, YsonMap values);
   Task<Result<void>> remove_here(client::TreeScope scope, std::string path,
                                  client::TreeRemove options);
 

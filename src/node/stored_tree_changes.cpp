@@ -99,11 +99,36 @@ Task<Result<PathId>> StoredTree::create(TreeScope scope, client::TreeCreate opti
 Task<Result<PathId>> StoredTree::copy(TreeScope scope, std::string source, std::string destination,
                                       client::TreeCopy options) {
   co_return co_await there([&] {
-    return change_id(std::move(scope), [&](TreeEditor& editor) -> Result<YsonNode> {
-      TRY(const NodePtr node, copy_node(editor, source, destination, options));
-      return id_of(node);
-    });
+    return copy_here(std::move(scope), std::move(source), std::move(destination), options);
   });
+}
+
+// Records of tables do not change while they are copied: then the copy is a change of the tables,
+// which waits for its turn.
+Task<Result<PathId>> StoredTree::copy_here(TreeScope scope, std::string source,
+                                           std::string destination, client::TreeCopy options) {
+  CopiedTables tables;
+  const Change body = [&](TreeEditor& editor) -> Result<YsonNode> {
+    tables.made.clear();
+    TRY(const NodePtr node, copy_node(editor, source, destination, options, tables));
+    return id_of(node);
+  };
+  auto copied = co_await change_id(scope, body);
+  if (copied || tables.found.empty()) co_return copied;
+  const std::vector<std::string> found = std::exchange(tables.found, {});
+  tables.allowed = true;
+  const auto as_change = [&]() -> Task<Result<PathId>> {
+    for (const std::string& path : found) {
+      CO_TRY_VOID(co_await tables_.settle_locked(path));
+    }
+    co_return co_await change_id(scope, body);
+  };
+  copied = co_await tables_.as_change(as_change);
+  if (!copied) co_return copied;
+  for (const PathId& id : tables.made) {
+    (void)co_await scheme_.tablets().wait_running(id, now() + kTabletTimeout);
+  }
+  co_return copied;
 }
 
 Task<Result<PathId>> StoredTree::link(TreeScope scope, std::string target, std::string path,
@@ -130,15 +155,19 @@ std::optional<StoredTree::TableAttributePath> StoredTree::table_attribute(
 }
 
 // It takes effect at once: what a transaction cannot take back is refused in one.
+Result<void> StoredTree::check_table_attribute(const TreeScope& scope,
+                                               const TableAttributePath& at) {
+  if (!find_table_attribute(at.at.name)->writable) return cannot_set(at.at.name);
+  const bool own = at.table != at.at.node->path;
+  if (!scope.transaction || own) return {};
+  return fail(
+      Errc::kUnsupported,
+      fmt::format("Attribute \"{}\" of a table cannot be changed in a transaction", at.at.name));
+}
+
 Task<Result<void>> StoredTree::set_table_attribute(TreeScope scope, TableAttributePath at,
                                                    std::optional<YsonNode> value, bool recursive) {
-  if (!find_table_attribute(at.at.name)->writable) co_return cannot_set(at.at.name);
-  const bool own = at.table != at.at.node->path;
-  if (scope.transaction && !own) {
-    co_return fail(
-        Errc::kUnsupported,
-        fmt::format("Attribute \"{}\" of a table cannot be changed in a transaction", at.at.name));
-  }
+  CO_TRY_VOID(check_table_attribute(scope, at));
   TreeScope checked = scope;
   checked.mutation = std::nullopt;
   CO_TRY_VOID(co_await change_only(checked, [&](TreeEditor& editor) {
@@ -183,34 +212,54 @@ Task<Result<void>> StoredTree::set(TreeScope scope, std::string path, YsonNode v
   });
 }
 
-// Those that a table keeps itself come first: each of these may fail, and is set at once.
+// Those that a table keeps itself are one change of its record, the others one of the tree, which
+// was tried before.
 Task<Result<void>> StoredTree::set_attributes_here(TreeScope scope, std::string path,
-                                                   YsonMap values, client::TreeSet options) {
+                                                   YsonMap values) {
   CO_TRY(const auto earlier, co_await repeated(scope));
   if (earlier) co_return Result<void>();
   CO_TRY(const SchemePtr scheme, co_await open(scope));
+  std::vector<TableAttributePath> own;
+  YsonMap own_values;
   YsonMap others;
   for (const YsonPair& pair : values) {
     auto at = path.ends_with('@') ? table_attribute(*scheme, scope, path + pair.key) : std::nullopt;
-    if (!at) {
+    if (!at || !at->at.rest.empty()) {
       others.set(pair.key, pair.node);
       continue;
     }
-    TreeScope one = scope;
-    one.mutation = std::nullopt;
-    CO_TRY_VOID(
-        co_await set_table_attribute(std::move(one), std::move(*at), pair.node, options.recursive));
+    CO_TRY_VOID(check_table_attribute(scope, *at));
+    own_values.set(at->at.name, pair.node);
+    own.push_back(std::move(*at));
   }
-  co_return co_await change_only(std::move(scope), [&](TreeEditor& editor) {
+  const auto set_others = [&](TreeEditor& editor) {
     return set_node_attributes(editor, path, others);
+  };
+  if (own.empty()) co_return co_await change_only(std::move(scope), set_others);
+  TreeScope checked = scope;
+  checked.mutation = std::nullopt;
+  bool would_do = false;
+  const auto tried = co_await change_only(checked, [&](TreeEditor& editor) -> Result<void> {
+    TRY_VOID(set_others(editor));
+    would_do = true;
+    return fail(Errc::kAborted, "only tried");
   });
+  if (!would_do) co_return tried;
+  CO_TRY_VOID(co_await change_only(checked, [&](TreeEditor& editor) -> Result<void> {
+    for (const TableAttributePath& at : own) {
+      TRY_VOID(editor.take(*at.at.node, {LockMode::kShared, {}, at.at.name}));
+    }
+    return {};
+  }));
+  CO_TRY_VOID(
+      co_await client::set_table_attributes(tables_, own.front().table, std::move(own_values)));
+  co_return co_await change_only(std::move(scope), set_others);
 }
 
 Task<Result<void>> StoredTree::set_attributes(TreeScope scope, std::string path, YsonMap values,
-                                              client::TreeSet options) {
+                                              client::TreeSet) {
   co_return co_await there([&] {
-    return set_attributes_here(std::move(scope), std::move(path), std::move(values),
-                               std::move(options));
+    return set_attributes_here(std::move(scope), std::move(path), std::move(values));
   });
 }
 

@@ -193,5 +193,27 @@ TEST_F(StoredTreeTest, MutationsAreMadeOnce) {
   EXPECT_EQ(get("//tmp/n"), "2");
 }
 
+// Attributes that the table keeps itself are set with the others, or none are.
+TEST_F(StoredTreeTest, SeveralAttributesOfATable) {
+  ASSERT_EQ(create("table", "//tmp/t",
+                   "{dynamic=%true;schema=[{name=k;type=int64;sort_order=ascending};"
+                   "{name=v;type=string}]}"),
+            "");
+  const auto set_all = [&](const std::string& values) {
+    YsonNode map = parse(values);
+    return outcome(run<void>(
+        [&] { return tree().set_attributes(scope(), "//tmp/t/@", *map.as<YsonMap>(), {}); }));
+  };
+  EXPECT_EQ(set_all("{mine=1;min_data_ttl=5;max_data_versions=7;yours=b}"), "");
+  EXPECT_EQ(get("//tmp/t/@min_data_ttl"), "5");
+  EXPECT_EQ(get("//tmp/t/@max_data_versions"), "7");
+  EXPECT_EQ(get("//tmp/t/@yours"), "\"b\"");
+  EXPECT_NE(set_all("{min_data_ttl=6;id=x}"), "") << "the id cannot be set";
+  EXPECT_NE(set_all("{min_data_ttl=6;max_data_versions=many}"), "");
+  EXPECT_NE(set_all("{mine=2;min_data_ttl=6;tablet_count=3}"), "");
+  EXPECT_EQ(get("//tmp/t/@min_data_ttl"), "5");
+  EXPECT_EQ(get("//tmp/t/@mine"), "1");
+}
+
 }  // namespace
 }  // namespace moraine

@@ -118,14 +118,29 @@ Task<Result<void>> StoredTree::abort(TreeScope scope, PathId transaction, bool) 
   co_return co_await there(body);
 }
 
+// A lock does not fail because of this: then its rows are not kept as they are.
+Task<std::uint64_t> StoredTree::rows_before(TreeScope scope, std::string path) {
+  const auto scheme = co_await open(scope);
+  if (!scheme) co_return 0;
+  std::string table;
+  {
+    const TreeView view((*scheme)->state(), scope.transaction);
+    const auto node = node_at(view, path);
+    if (!node || (*node)->kind != NodeKind::kTable) co_return 0;
+    table = view.stored_path(**node);
+  }
+  co_return (co_await tables_.flushed_before(std::move(table))).value_or(0);
+}
+
 Task<Result<client::TreeLocked>> StoredTree::lock(TreeScope scope, std::string path,
                                                   client::TreeLock options) {
   if (!scope.transaction) {
     co_return fail(Errc::kInvalidArgument, "A valid master transaction is required");
   }
+  std::uint64_t rows = 0;
   const Change body = [&](TreeEditor& editor) -> Result<YsonNode> {
     TRY(const NodePtr node, node_at(editor.view(), path));
-    LockRequest request{mode_of(options.mode), options.child_key, options.attribute_key};
+    LockRequest request{mode_of(options.mode), options.child_key, options.attribute_key, rows};
     TRY(const LockPtr lock, editor.lock(node, std::move(request), options.waitable));
     YsonMap result;
     result.set("lock", to_text(lock->id));
@@ -133,7 +148,11 @@ Task<Result<client::TreeLocked>> StoredTree::lock(TreeScope scope, std::string p
     result.set("revision", lock->acquired ? std::max<std::uint64_t>(node->revision, 1) : 0);
     return YsonNode(std::move(result));
   };
-  CO_TRY(const YsonNode result, co_await there([&] { return change(scope, body); }));
+  const auto locks = [&]() -> Task<Result<YsonNode>> {
+    if (options.mode == client::TreeLockMode::kSnapshot) rows = co_await rows_before(scope, path);
+    co_return co_await change(scope, body);
+  };
+  CO_TRY(const YsonNode result, co_await there(locks));
   client::TreeLocked locked;
   const YsonNode* const lock = result.find("lock");
   const YsonNode* const node = result.find("node");

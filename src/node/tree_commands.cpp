@@ -7,7 +7,7 @@
 #include "node/tree_attributes.h"
 #include "scheme/object_id.h"
 #include "scheme/path.h"
-#include "scheme/table_record.h"
+#include "scheme/table_copy.h"
 #include "scheme/value_path.h"
 
 namespace moraine {
@@ -446,36 +446,26 @@ bool is_below(const std::string& path, const std::string& root) {
   return root.empty() || path == root || path.starts_with(root + "/");
 }
 
-Result<void> check_movable(const TreeView& view, const NodePtr& root, bool in_transaction) {
+Result<void> check_movable(const TreeView& view, const NodePtr& root) {
   for (const NodePtr& node : view.subtree(root, kTreePutsMax)) {
     if (node->kind == NodeKind::kTopic) {
       return fail(Errc::kUnsupported, fmt::format("Topic {} cannot be moved", shown_path(*node)));
     }
     if (node->kind != NodeKind::kTable) continue;
-    if (in_transaction) {
-      return fail(
-          Errc::kUnsupported,
-          fmt::format("Moving table {} in a transaction is not supported", shown_path(*node)));
-    }
-    TRY(const TableRecord record, decode_table(*node));
-    const bool mounted = std::ranges::any_of(record.tablets, [](const TabletOfTable& tablet) {
-      return tablet.state != MountState::kUnmounted;
-    });
-    if (record.dynamic && mounted) {
-      return fail(Errc::kReadOnly, fmt::format("Cannot move dynamic table {} since not all tablets "
-                                               "are unmounted",
-                                               shown_path(*node)));
-    }
+    const NodePtr stored = view.state().nodes().find(view.stored_path(*node));
+    if (!stored) return fail(Errc::kNotFound, fmt::format("No such table {}", shown_path(*node)));
+    TRY(const TableRecord record, decode_table(*stored));
+    TRY_VOID(check_movable(record, shown_path(*node)));
   }
   return {};
 }
 
 // A copy of one node, below another root.
 Result<void> copy_one(TreeEditor& editor, const PathNode& node, std::string path,
-                      const client::TreeCopy& options) {
-  if (node.kind == NodeKind::kTable || node.kind == NodeKind::kTopic) {
-    return fail(Errc::kUnsupported, fmt::format("Copying {} {} is not supported",
-                                                to_string(node.kind), shown_path(node)));
+                      const client::TreeCopy& options, CopiedTables& tables) {
+  if (node.kind == NodeKind::kTopic) {
+    return fail(Errc::kUnsupported,
+                fmt::format("Copying topic {} is not supported", shown_path(node)));
   }
   PathNode copy = node;
   copy.path = std::move(path);
@@ -483,7 +473,17 @@ Result<void> copy_one(TreeEditor& editor, const PathNode& node, std::string path
   if (!options.preserve_modification_time) copy.modified_ms = 0;
   if (!options.preserve_expiration_time) copy.system.erase(std::string(kExpirationTime));
   if (!options.preserve_expiration_timeout) copy.system.erase(std::string(kExpirationTimeout));
-  TRY_VOID(editor.make(std::move(copy)));
+  if (node.kind != NodeKind::kTable) {
+    TRY_VOID(editor.make(std::move(copy)));
+    return {};
+  }
+  if (!tables.allowed) {
+    tables.found.push_back(editor.view().stored_path(node));
+    return {};
+  }
+  TRY(const NodePtr made, editor.make_table_copy(std::move(copy), node));
+  tables.made.push_back(made->id);
+  tables.made.push_back(node.id);
   return {};
 }
 
@@ -506,7 +506,8 @@ Result<void> drop_expiry(TreeEditor& editor, const std::string& root,
 }  // namespace
 
 Result<NodePtr> copy_node(TreeEditor& editor, const std::string& source,
-                          const std::string& destination, const client::TreeCopy& options) {
+                          const std::string& destination, const client::TreeCopy& options,
+                          CopiedTables& tables) {
   TRY(const TreePath from_path, parse_tree_path(source));
   TRY(const TreePath to_path, parse_tree_path(destination));
   TRY_VOID(check_new_path(to_path));
@@ -530,7 +531,7 @@ Result<NodePtr> copy_node(TreeEditor& editor, const std::string& source,
     return fail(Errc::kInvalidArgument, fmt::format("Cannot {} a node to its descendant", verb));
   }
   if (options.move) {
-    TRY_VOID(check_movable(editor.view(), from.node, editor.transaction().has_value()));
+    TRY_VOID(check_movable(editor.view(), from.node));
   }
   const std::vector<NodePtr> nodes = editor.view().subtree(from.node, kTreeWritesMax / 2);
   if (nodes.size() > kTreeWritesMax / 2) {
@@ -550,8 +551,9 @@ Result<NodePtr> copy_node(TreeEditor& editor, const std::string& source,
     return editor.view().find(path);
   }
   for (const NodePtr& node : nodes) {
-    TRY_VOID(copy_one(editor, *node, path + node->path.substr(root.size()), options));
+    TRY_VOID(copy_one(editor, *node, path + node->path.substr(root.size()), options, tables));
   }
+  if (!tables.found.empty()) return fail(Errc::kAborted, "tables are to be copied");
   if (options.move) {
     TRY_VOID(editor.remove(from.node));
   }

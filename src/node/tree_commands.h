@@ -47,8 +47,15 @@ Result<void> set_node_attributes(TreeEditor& editor, const std::string& path,
                                  const YsonMap& values);
 Result<void> remove_node(TreeEditor& editor, const std::string& path,
                          const client::TreeRemove& options);
+// The tables of a subtree that is copied, or moved in a transaction.
+struct CopiedTables {
+  bool allowed = false;  // False: they are only listed, and the copy fails with kAborted.
+  std::vector<std::string> found{};  // Their paths in the scheme.
+  std::vector<PathId> made{};        // Copies, and their sources.
+};
 Result<NodePtr> copy_node(TreeEditor& editor, const std::string& source,
-                          const std::string& destination, const client::TreeCopy& options);
+                          const std::string& destination, const client::TreeCopy& options,
+                          CopiedTables& tables);
 Result<NodePtr> link_node(TreeEditor& editor, const std::string& target, const std::string& path,
                           const client::TreeLink& options);
 

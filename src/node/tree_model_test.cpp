@@ -159,7 +159,8 @@ class TreeModelTest : public testing::TestWithParam<std::uint64_t> {
     client::TreeCopy options;
     options.move = move;
     carry_out(model_.copy(transaction, from, to, move), [&](TreeEditor& editor) -> Result<void> {
-      TRY_VOID(copy_node(editor, from, to, options));
+      CopiedTables tables;
+      TRY_VOID(copy_node(editor, from, to, options, tables));
       return {};
     });
   }

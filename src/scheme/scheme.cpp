@@ -8,6 +8,7 @@
 #include "scheme/next_tablet.h"
 #include "scheme/object_id.h"
 #include "scheme/path.h"
+#include "scheme/table_record.h"
 #include "scheme/tablet_record.h"
 #include "scheme/tree_bug.h"
 #include "scheme/tree_store.h"
@@ -167,6 +168,7 @@ Task<Result<NodePtr>> Scheme::alter_locked(AlterNode request) {
   CO_TRY(const NodePtr now, find_same(request.path, request.id));
   auto node = std::make_shared<PathNode>(*now);
   CO_TRY(node->record, make_record(request.record, request.tablets));
+  keep_shared(request.deleted, *now, node.get());
   CO_TRY_VOID(check_deletions(request.deleted));
   note_change(*node);
   const NodePtr altered = std::move(node);
@@ -193,8 +195,9 @@ Task<Result<NodePtr>> Scheme::alter_attributes_locked(AlterAttributes request) {
 }
 
 Task<Result<void>> Scheme::remove_locked(RemoveNode request) {
-  CO_TRY_VOID(find_same(request.path, request.id));
+  CO_TRY(const NodePtr now, find_same(request.path, request.id));
   CO_TRY_VOID(state_.nodes().removable(request.path));
+  keep_shared(request.deleted, *now, nullptr);
   CO_TRY_VOID(check_deletions(request.deleted));
   CO_TRY_VOID(check_locks(request.path, false));
   TreeEffects effects;
@@ -212,6 +215,20 @@ Result<void> Scheme::check_deletions(const std::vector<TabletInfo>& deleted) con
                 fmt::format("{} tablets are waiting for deletion", deletions_.size()));
   }
   return {};
+}
+
+// Tablets that another table has retired, too, are deleted with the last of them.
+void Scheme::keep_shared(std::vector<TabletInfo>& deleted, const PathNode& before,
+                         const PathNode* after) const {
+  if (deleted.empty() || before.kind != NodeKind::kTable) return;
+  const auto names = [](const PathNode& node, TabletId id) {
+    const std::vector<TabletId> retired = retired_tablets(node);
+    return std::ranges::find(retired, id) != retired.end() ? 1u : 0u;
+  };
+  std::erase_if(deleted, [&](const TabletInfo& info) {
+    const std::size_t all = state_.retired_by(info.id);
+    return all > names(before, info.id) || (after != nullptr && names(*after, info.id) > 0);
+  });
 }
 
 void Scheme::add_deletions(const std::vector<TabletInfo>& deleted) {

@@ -111,6 +111,7 @@ class Scheme {
 
   // Tablets of removed nodes that still have to be deleted.
   std::vector<TabletInfo> pending_deletions() const;
+  bool is_to_be_deleted(TabletId id) const { return deletions_.contains(id); }
   // Takes a tablet that was deleted off the list.
   Task<Result<void>> forget_deleted(TabletId id);
 
@@ -133,6 +134,9 @@ class Scheme {
   Result<NodePtr> find_same(const std::string& path, const PathId& id) const;
   Result<Slice> make_record(const RecordOf& record, std::uint32_t tablets) const;
   Result<void> check_deletions(const std::vector<TabletInfo>& deleted) const;
+  // `after`: the node then. Null: it is gone.
+  void keep_shared(std::vector<TabletInfo>& deleted, const PathNode& before,
+                   const PathNode* after) const;
   void add_deletions(const std::vector<TabletInfo>& deleted);
   Task<Result<void>> store_nodes(std::vector<NodePtr> nodes, std::uint32_t tablets,
                                  std::vector<TabletInfo> deleted = {});

@@ -15,7 +15,8 @@
 namespace moraine {
 namespace {
 
-constexpr std::uint8_t kVersion = 4;
+constexpr std::uint8_t kVersion = 5;
+constexpr std::uint8_t kVersionOfRetiredLast = 4;
 constexpr std::uint8_t kVersionOfOneApplied = 3;
 constexpr std::uint8_t kVersionWithoutApplied = 2;
 constexpr MountState kLastStored = MountState::kFreezing;
@@ -137,11 +138,23 @@ Result<AppliedList> take_applied_list(Decoder& decoder, std::uint8_t version,
   return list;
 }
 
+Result<std::vector<TabletInfo>> take_retired(Decoder& decoder) {
+  std::vector<TabletInfo> retired;
+  const std::uint32_t count = decoder.count(kTabletBytesMin);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    TRY(TabletInfo info, take_tablet(decoder));
+    retired.push_back(std::move(info));
+  }
+  return retired;
+}
+
 }  // namespace
 
 Slice encode_table(const TableRecord& record) {
   Encoder encoder;
   encoder.u8(kVersion).flag(record.dynamic);
+  encoder.u32(static_cast<std::uint32_t>(record.retired.size()));
+  for (const TabletInfo& info : record.retired) append_tablet(encoder, info);
   table::append_schema(encoder, record.schema);
   append_applied(encoder, record.options, record.forced_compaction_ms);
   append_named(encoder, record.kept);
@@ -149,8 +162,6 @@ Slice encode_table(const TableRecord& record) {
   encoder.u32(static_cast<std::uint32_t>(applied.size()));
   for (const auto& one : applied) append_applied(encoder, one->options, one->forced_compaction_ms);
   append_tablets(encoder, record.tablets, applied);
-  encoder.u32(static_cast<std::uint32_t>(record.retired.size()));
-  for (const TabletInfo& info : record.retired) append_tablet(encoder, info);
   return seal(std::move(encoder));
 }
 
@@ -163,22 +174,42 @@ Result<TableRecord> decode_table(const PathNode& node) {
   }
   TableRecord record;
   record.dynamic = decoder.flag();
+  if (version == kVersion) {
+    TRY(record.retired, take_retired(decoder));
+  }
   TRY(record.schema, table::take_schema(decoder));
   TRY(AppliedOptions stored, take_applied(decoder));
-  if (version == kVersion) {
+  const bool of_tablets = version >= kVersionOfRetiredLast;  // Each has its own options.
+  if (of_tablets) {
     TRY(record.kept, take_named(decoder));
   }
   TRY(const AppliedList applied, take_applied_list(decoder, version, stored));
   record.options = std::move(stored.options);
   record.forced_compaction_ms = stored.forced_compaction_ms;
-  TRY(record.tablets, take_tablets(decoder, applied, version == kVersion));
-  const std::uint32_t retired = decoder.count(kTabletBytesMin);
-  for (std::uint32_t i = 0; i < retired; ++i) {
-    TRY(TabletInfo info, take_tablet(decoder));
-    record.retired.push_back(std::move(info));
+  TRY(record.tablets, take_tablets(decoder, applied, of_tablets));
+  if (version != kVersion) {
+    TRY(record.retired, take_retired(decoder));
   }
   if (!decoder.finished()) return fail(Errc::kCorrupt, "table length");
   return record;
+}
+
+std::vector<TabletId> retired_tablets(const PathNode& node) {
+  const auto bytes = unseal(node.record);
+  if (!bytes || bytes->empty()) return {};
+  Result<std::vector<TabletInfo>> retired;
+  Decoder decoder(*bytes);
+  if (decoder.u8() == kVersion) {
+    (void)decoder.flag();
+    retired = take_retired(decoder);
+  } else {
+    auto whole = decode_table(node);
+    if (whole) retired = std::move(whole->retired);
+  }
+  std::vector<TabletId> ids;
+  if (!retired) return ids;
+  for (const TabletInfo& info : *retired) ids.push_back(info.id);
+  return ids;
 }
 
 table::TableKind kind_of(const TableRecord& record) {

@@ -1,14 +1,16 @@
 // TableRecord: a table as stored in its node of the scheme.
 //
 // clang-format off
-//   table    = version u8 = 4  dynamic u8  schema
+//   table    = version u8 = 5  dynamic u8
+//              count u32  tablet*                     retired: others may still read their blobs
+//              schema
 //              applied                                stored: what a mount or remount applies
 //              options                                kept: as clients set them, not used
 //              count u32  applied*                    what tablets use, each once
 //              count u32  tablet_of_table*            in key order; the first pivot is empty
-//              count u32  tablet*                     retired: others may still read their blobs
 //              crc32c u32
-//              Version 3 has one `applied` of all tablets and no `kept`; version 2: as stored.
+//              Up to version 4 `retired` is behind the tablets. Version 3 has one `applied` of
+//              all tablets and no `kept`; version 2: as stored.
 //   applied  = options  forced compaction u64 (ms): of a tablet at least that of its table, or
 //              the tablet has not been remounted since
 //   tablet_of_table = state u8  sized pivot  tablet  use u32  count u32  parent u64*
@@ -75,11 +77,15 @@ struct TableRecord {
   // has set, with an empty value.
   std::map<std::string, std::string> kept;
   std::vector<TabletOfTable> tablets;
+  // Replaced ones, whose chunks or blobs `tablets` may still need. One that other tables name too
+  // is deleted with the last of them (TreeState::retired_by()).
   std::vector<TabletInfo> retired;
 };
 
 Slice encode_table(const TableRecord& record);
 Result<TableRecord> decode_table(const PathNode& node);
+// Ids of the record's retired tablets only, quicker. None of a node that is no valid table.
+std::vector<TabletId> retired_tablets(const PathNode& node);
 
 // Attributes by their YTsaurus names ("min_data_ttl", "optimize_for", ...), all of them.
 std::map<std::string, std::string> to_attributes(const TableOptions& options);

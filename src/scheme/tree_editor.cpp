@@ -8,7 +8,7 @@
 #include "base/invariant.h"
 #include "scheme/object_id.h"
 #include "scheme/path.h"
-#include "scheme/table_record.h"
+#include "scheme/table_copy.h"
 #include "scheme/topic_record.h"
 
 namespace moraine {
@@ -68,6 +68,8 @@ Result<TreeEffects> TreeEditor::finish() {
                             bytes_before_, context_.tree_bytes_max));
   }
   TreeEffects effects = effects_;
+  std::erase_if(effects.deleted,
+                [this](const TabletInfo& info) { return state_.retired_by(info.id) > 0; });
   take_back();
   return effects;
 }
@@ -168,6 +170,32 @@ Result<NodePtr> TreeEditor::make(PathNode node, std::uint32_t tablets,
   entry->made = std::make_shared<const PathNode>(std::move(node));
   put_entry({*transaction_, path}, entry);
   return entry->made;
+}
+
+// Others need not know that the source has other tablets now: it is no change of the node.
+Result<NodePtr> TreeEditor::make_table_copy(PathNode node, const PathNode& source) {
+  const std::string stored = view_.stored_path(source);
+  const NodePtr known = state_.nodes().find(stored);
+  if (!known) {
+    return fail(Errc::kNotFound, fmt::format("No such table {}", shown_path(source)));
+  }
+  TRY(const TableRecord record, decode_table(*known));
+  const TabletId first{context_.next_tablet.value + effects_.tablets};
+  TRY(TableCopy copy, copy_table(record, shown_path(source), first));
+  effects_.tablets += copy.tablets;
+  if (copy.source) {
+    PathNode changed = *known;
+    changed.record = encode_table(*copy.source);
+    if (changed.record.size() > kRecordBytesMax) {
+      return fail(
+          Errc::kOverloaded,
+          fmt::format("{} has too many tablets that were replaced; mount it, so that it can "
+                      "release them",
+                      shown_path(source)));
+    }
+    put_node(stored, std::make_shared<const PathNode>(std::move(changed)));
+  }
+  return make(std::move(node), 0, [&](TabletId) { return encode_table(copy.copy); });
 }
 
 // A node outside of transactions, or a hidden one, is gone. A table that a snapshot has stays as a

@@ -61,6 +61,7 @@ struct LockRequest {
   LockMode mode = LockMode::kExclusive;
   std::optional<std::string> child_key;
   std::optional<std::string> attribute_key;
+  std::uint64_t rows_before = 0;  // Of a snapshot of a table: TreeSnapshot::rows_before.
 };
 
 // Gets the first of the tablet ids that were allocated.
@@ -89,6 +90,8 @@ class TreeEditor {
   // A new node at a path whose directory is there and which has none. Takes the locks.
   Result<NodePtr> make(PathNode node, std::uint32_t tablets = 0,
                        const TableRecordOf& record = nullptr);
+  // A new node with the rows of a table, which may get other tablets for that (table_copy.h).
+  Result<NodePtr> make_table_copy(PathNode node, const PathNode& source);
   // The node and all below it.
   Result<void> remove(const NodePtr& root);
   // Outside of transactions: at most `most` of its nodes, the deepest ones.
@@ -127,7 +130,7 @@ class TreeEditor {
   void release_locks(const PathId& transaction, const std::optional<PathId>& to);
   void grant(const PathId& node);
   void drop_snapshots(const PathId& transaction);
-  void take_snapshot(const PathNode& node);
+  void take_snapshot(const PathNode& node, std::uint64_t rows_before);
   void drop_orphan(const PathId& node);
 
   void touch_parent(const std::string& path);

@@ -143,8 +143,9 @@ void TreeEditor::add_lock(const PathNode& node, const LockRequest& request, bool
   put<LockPut>(id, LockPtr(), LockPtr(std::move(lock)));
 }
 
-void TreeEditor::take_snapshot(const PathNode& node) {
+void TreeEditor::take_snapshot(const PathNode& node, std::uint64_t rows_before) {
   auto snapshot = std::make_shared<TreeSnapshot>();
+  snapshot->rows_before = rows_before;
   snapshot->node = std::make_shared<const PathNode>(node);
   if (node.kind == NodeKind::kDirectory) {
     for (const NodePtr& child : view_.children(node)) {
@@ -184,7 +185,7 @@ Result<LockPtr> TreeEditor::lock(const NodePtr& node, LockRequest request, bool 
       return fail(Errc::kOverloaded, fmt::format("{} has more than {} children", shown_path(*node),
                                                  kSnapshotChildrenMax));
     }
-    take_snapshot(*node);
+    take_snapshot(*node, request.rows_before);
   }
   add_lock(*node, request, false, allowed.has_value());
   return std::get<LockPut>(effects_.puts.back()).after;

@@ -11,15 +11,16 @@ namespace moraine {
 namespace {
 
 constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kSnapshotVersion = 2;
 constexpr std::size_t kAttributeBytesMin = 2 * sizeof(std::uint32_t);
 constexpr std::uint8_t kHasChildKey = 1;
 constexpr std::uint8_t kHasAttributeKey = 2;
 constexpr std::uint8_t kImplicit = 4;
 constexpr std::uint8_t kAcquired = 8;
 
-Encoder begin() {
+Encoder begin(std::uint8_t version = kVersion) {
   Encoder encoder;
-  encoder.u8(kVersion);
+  encoder.u8(version);
   return encoder;
 }
 
@@ -85,11 +86,11 @@ Result<NodePtr> take_node(ByteSpan bytes) {
 }
 
 // The fields of a record, after its version.
-Result<Decoder> open(ByteSpan bytes, std::string_view what) {
+Result<Decoder> open(ByteSpan bytes, std::string_view what, std::uint8_t wanted = kVersion) {
   TRY(const ByteSpan fields, unseal(bytes));
   Decoder decoder(fields);
   const std::uint8_t version = decoder.u8();
-  if (version != kVersion) {
+  if (version != wanted) {
     return fail(Errc::kUnsupported, fmt::format("{} version {}", what, version));
   }
   return decoder;
@@ -214,18 +215,20 @@ Result<LockRecord> decode_lock(ByteSpan bytes) {
 }
 
 Slice encode(const TreeSnapshot& snapshot) {
-  Encoder encoder = begin();
+  Encoder encoder = begin(kSnapshotVersion);
   encoder.sized(encode_node(*snapshot.node));
   encoder.u32(static_cast<std::uint32_t>(snapshot.children.size()));
   for (const auto& [name, id] : snapshot.children) {
     encoder.sized(name);
     put_id(encoder, id);
   }
+  encoder.u64(snapshot.rows_before);
   return seal(std::move(encoder));
 }
 
 Result<TreeSnapshot> decode_snapshot(ByteSpan bytes) {
-  TRY(Decoder decoder, open(bytes, "snapshot"));
+  const bool has_rows = !bytes.empty() && bytes[0] == std::byte{kSnapshotVersion};
+  TRY(Decoder decoder, open(bytes, "snapshot", has_rows ? kSnapshotVersion : kVersion));
   TreeSnapshot snapshot;
   const ByteSpan node = decoder.sized();
   const std::uint32_t count = decoder.count(sizeof(std::uint32_t) + PathId().size());
@@ -233,6 +236,7 @@ Result<TreeSnapshot> decode_snapshot(ByteSpan bytes) {
     std::string name = take_text(decoder);
     snapshot.children.emplace_back(std::move(name), take_id(decoder));
   }
+  if (has_rows) snapshot.rows_before = decoder.u64();
   TRY_VOID(finish(decoder, "snapshot"));
   TRY(snapshot.node, take_node(node));
   return snapshot;

@@ -14,7 +14,8 @@
 //   lock        = version u8 = 1  id (16)  transaction (16)  node (16)  mode u8  flags u8
 //                 created u64  sequence u64  sized child_key  sized attribute_key  crc32c u32
 //   flags       = 1 has child_key | 2 has attribute_key | 4 implicit | 8 acquired
-//   snapshot    = version u8 = 1  sized node  count u32  (sized name  id (16))*  crc32c u32
+//   snapshot    = version u8 = 2  sized node  count u32  (sized name  id (16))*
+//                 rows_before u64  crc32c u32                 not in version 1: 0
 //   mutation    = version u8 = 1  id (16)  created u64  sized result  crc32c u32
 //   attributes  = count u32  (sized name  sized value)*       ascending by name
 // clang-format on
@@ -87,6 +88,8 @@ struct LockRecord {
 struct TreeSnapshot {
   NodePtr node;
   std::vector<std::pair<std::string, PathId>> children;  // Of a directory.
+  // Of a table: readers see the rows of before this timestamp. 0: all.
+  std::uint64_t rows_before = 0;
 };
 
 struct MutationRecord {

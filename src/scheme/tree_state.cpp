@@ -6,6 +6,7 @@
 #include "base/invariant.h"
 #include "scheme/object_id.h"
 #include "scheme/path.h"
+#include "scheme/table_record.h"
 
 namespace moraine {
 namespace {
@@ -221,7 +222,27 @@ void TreeState::revert(const TreePutAny& put) {
       put);
 }
 
+std::size_t TreeState::retired_by(TabletId tablet) const {
+  const auto found = retired_.find(tablet);
+  return found == retired_.end() ? 0 : found->second;
+}
+
+void TreeState::count_retired(const NodePtr& before, const NodePtr& after) {
+  const bool was_table = before && before->kind == NodeKind::kTable;
+  const bool is_table = after && after->kind == NodeKind::kTable;
+  if (was_table && is_table && before->record.data() == after->record.data()) return;
+  if (was_table) {
+    for (const TabletId id : retired_tablets(*before)) {
+      const auto found = retired_.find(id);
+      if (found != retired_.end() && --found->second == 0) retired_.erase(found);
+    }
+  }
+  if (!is_table) return;
+  for (const TabletId id : retired_tablets(*after)) ++retired_[id];
+}
+
 void TreeState::set(const std::string& path, const NodePtr& before, const NodePtr& after) {
+  count_retired(before, after);
   if (before) {
     const auto known = paths_.find(before->id);
     if (known != paths_.end() && known->second == path) paths_.erase(known);

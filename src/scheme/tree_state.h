@@ -20,6 +20,7 @@
 #include "scheme/path_tree.h"
 #include "scheme/tree_expiry.h"
 #include "scheme/tree_records.h"
+#include "tablet/tablet_info.h"
 
 namespace moraine {
 
@@ -92,6 +93,9 @@ class TreeState {
 
   // What all of it takes in memory, about.
   std::size_t bytes() const { return bytes_; }
+  // How many tables name the tablet among those that they have replaced.
+  std::size_t retired_by(TabletId tablet) const;
+
   // The largest revision of any node.
   std::uint64_t last_revision() const { return last_revision_; }
   std::uint64_t last_lock_sequence() const { return last_lock_sequence_; }
@@ -110,6 +114,7 @@ class TreeState {
     const auto found = map.find(key);
     return found == map.end() ? nullptr : found->second;
   }
+  void count_retired(const NodePtr& before, const NodePtr& after);
   void set_expiry(const std::string& path, std::optional<std::uint64_t> at_ms);
   using Counts = std::map<PathId, std::size_t>;
   static std::size_t count(const Counts& counts, const PathId& id) {
@@ -124,7 +129,8 @@ class TreeState {
   void set(const PathId& id, const MutationPtr& before, const MutationPtr& after);
 
   PathTree nodes_;
-  std::map<PathId, std::string> paths_;  // By id.
+  std::map<PathId, std::string> paths_;      // By id.
+  std::map<TabletId, std::size_t> retired_;  // How many tables name them; above 0.
   std::set<Expiry> expiring_;
   std::map<std::string, std::uint64_t, std::less<>> expires_;  // By path.
   std::map<PathId, TransactionPtr> transactions_;

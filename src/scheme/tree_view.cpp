@@ -87,6 +87,11 @@ SnapshotPtr TreeView::snapshot(const PathId& node) const {
   return nullptr;
 }
 
+std::uint64_t TreeView::rows_before(const PathNode& node) const {
+  const SnapshotPtr found = snapshot(node.id);
+  return found ? found->rows_before : 0;
+}
+
 NodePtr TreeView::frozen(NodePtr node) const {
   if (!node || chain_.empty() || has_bug(TreeBug::kSnapshotSeesChanges)) return node;
   const SnapshotPtr found = snapshot(node->id);

@@ -39,6 +39,9 @@ class TreeView {
   // The node and all below it, parents first. Ends after `most` nodes.
   std::vector<NodePtr> subtree(const NodePtr& root, std::size_t most) const;
   NodePtr find(const PathId& id) const;
+  // Of a table of which the transaction or an ancestor has a snapshot: its rows_before. Otherwise
+  // 0.
+  std::uint64_t rows_before(const PathNode& node) const;
   // The path in the scheme of the node's record: its own, or that of its hidden node.
   std::string stored_path(const PathNode& node) const;
 

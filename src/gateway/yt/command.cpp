@@ -39,7 +39,7 @@ constexpr Command kCommands[] = {
     {"remove", kBoth, N, N, S, true, false, remove_node},
     {"set", kBoth, S, N, S, true, false, set_node},
     {"multiset_attributes", kNew, S, S, S, true, false, multiset_attributes},
-    {"concatenate", kBoth, N, N, S, true, false, nullptr},
+    {"concatenate", kBoth, N, N, S, true, false, concatenate_tables},
     {"execute_batch", kBoth, N, S, S, true, false, execute_batch},
 
     {"mount_table", kBoth, N, N, S, true, false, mount_table},

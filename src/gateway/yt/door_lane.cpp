@@ -18,16 +18,18 @@ bool is_plain(std::string_view path) {
          });
 }
 
-Task<Result<std::string>> stored_path(client::Tree* tree, client::TreeScope scope, std::string path,
-                                      bool writes) {
-  if (tree == nullptr) co_return scheme_path(path);
-  CO_TRY(const client::TreeNode node, co_await tree->resolve(std::move(scope), path, writes));
+Task<Result<client::TreeNode>> table_at(client::Tree* tree, client::TreeScope scope,
+                                        std::string path, bool writes) {
+  if (tree == nullptr) {
+    co_return client::TreeNode{.id = {}, .type = "table", .path = scheme_path(path)};
+  }
+  CO_TRY(client::TreeNode node, co_await tree->resolve(std::move(scope), path, writes));
   if (node.type != "table") {
     co_return fail(
         Errc::kInvalidArgument,
         fmt::format("Invalid type of {}: expected \"table\", actual \"{}\"", path, node.type));
   }
-  co_return node.path;
+  co_return node;
 }
 
 }  // namespace
@@ -72,15 +74,15 @@ Task<Result<TablePtr>> DoorLane::open_table(client::TreeScope scope, std::string
     if (services_.tables.tables().holder(direct)) {
       if (!is_access_due(direct)) co_return open(direct);
       // The table is here; whether the tree can be read now does not matter.
-      std::ignore = co_await stored_path(services_.tree, std::move(scope), std::move(path), false);
+      std::ignore = co_await table_at(services_.tree, std::move(scope), std::move(path), false);
       CO_TRY(TablePtr table, open(direct));
       cache_[direct].accessed = world_.executor.now();
       co_return table;
     }
   }
-  CO_TRY(const std::string found,
-         co_await stored_path(services_.tree, std::move(scope), std::move(path), false));
-  co_return open(found);
+  CO_TRY(const client::TreeNode found,
+         co_await table_at(services_.tree, std::move(scope), std::move(path), false));
+  co_return open(found.path);
 }
 
 Task<YtResult<TablePtr>> DoorLane::open_table(const Call& call, std::string path) {
@@ -96,11 +98,16 @@ YtResult<client::TreeScope> table_scope(const Call& call) {
   return scope;
 }
 
-Task<YtResult<std::string>> table_path(const Call& call, std::string path, bool writes) {
+Task<YtResult<client::TreeNode>> table_node(const Call& call, std::string path, bool writes) {
   YT_CO_TRY(client::TreeScope scope, table_scope(call));
-  YT_CO_TRY(std::string stored,
-            co_await stored_path(call.tree(), std::move(scope), std::move(path), writes));
-  co_return stored;
+  YT_CO_TRY(client::TreeNode node,
+            co_await table_at(call.tree(), std::move(scope), std::move(path), writes));
+  co_return node;
+}
+
+Task<YtResult<std::string>> table_path(const Call& call, std::string path, bool writes) {
+  YT_CO_TRY(client::TreeNode node, co_await table_node(call, std::move(path), writes));
+  co_return std::move(node.path);
 }
 
 }  // namespace moraine::yt

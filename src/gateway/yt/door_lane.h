@@ -64,6 +64,8 @@ class DoorLane {
   // The table of a path of the tree.
   Task<YtResult<TablePtr>> open_table(const Call& call, std::string path);
   Task<Result<TablePtr>> open_table(client::TreeScope scope, std::string path);
+  // The table at a path of the scheme.
+  Result<TablePtr> open(const std::string& path);
 
  private:
   struct Cached {
@@ -74,7 +76,6 @@ class DoorLane {
   // A table as it was opened last, while its schema is the same. Null: open it anew.
   TablePtr cached(const std::string& path);
   bool is_access_due(const std::string& path) const;
-  Result<TablePtr> open(const std::string& path);
 
   const World world_;
   const std::size_t index_;
@@ -87,7 +88,9 @@ class DoorLane {
   std::map<std::string, Cached, std::less<>> cache_;  // By path in the scheme.
 };
 
-// The path of the scheme of a command's table, by the tree.
+// A command's table, by the tree.
+Task<YtResult<client::TreeNode>> table_node(const Call& call, std::string path, bool writes);
+// Its path of the scheme.
 Task<YtResult<std::string>> table_path(const Call& call, std::string path, bool writes);
 // The scope in which a command finds its tables: transactions of rows are none of the tree.
 YtResult<client::TreeScope> table_scope(const Call& call);

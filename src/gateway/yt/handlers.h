@@ -65,6 +65,7 @@ Task<YtResult<void>> balance_tablet_cells(Call& call);
 // read_command.cpp, write_command.cpp
 Task<YtResult<void>> read_table(Call& call);
 Task<YtResult<void>> write_table(Call& call);
+Task<YtResult<void>> concatenate_tables(Call& call);
 
 // select_commands.cpp
 Task<YtResult<void>> select_rows(Call& call);

@@ -6,6 +6,7 @@
 
 #include "base/epoch.h"
 #include "client/scan.h"
+#include "client/table_attributes.h"
 #include "gateway/yt/door_lane.h"
 #include "gateway/yt/handlers.h"
 #include "gateway/yt/key_limit.h"
@@ -105,6 +106,30 @@ YtResult<void> choose_timestamps(Reading& reading) {
   return {};
 }
 
+// Of a dynamic table only what was flushed is read, unless it says otherwise; under a snapshot lock
+// what was flushed when the lock was taken.
+Task<YtResult<void>> choose_rows(Call& call, Reading& reading, const client::TreeNode& node) {
+  Timestamp before = node.rows_before;
+  if (reading.table->dynamic) {
+    Tables& tables = call.lane.tables().tables();
+    YT_CO_TRY(const TableDescription table, co_await tables.inspect(node.path));
+    if (client::reads_dynamic_stores(table.record)) co_return YtResult<void>();
+    if (before == 0) {
+      YT_CO_TRY(before, co_await tables.flushed_before(node.path));
+    }
+  }
+  if (before == 0) co_return YtResult<void>();
+  if (reading.read.timestamp <= kMaxTimestamp && reading.read.timestamp >= before) {
+    co_return refuse(
+        Code::kGeneric,
+        fmt::format("Requested timestamp is out of range for table {}: {} is not below "
+                    "{}; rows of later commits may be in memory only",
+                    reading.path.path, reading.read.timestamp, before));
+  }
+  reading.read.timestamp = std::min(reading.read.timestamp, before - 1);
+  co_return YtResult<void>();
+}
+
 YtResult<void> check_limit(const Reading& reading, const ReadLimit& limit) {
   const client::Table& table = *reading.table;
   if (limit.row_index && table.dynamic && !table.ordered) {
@@ -168,6 +193,9 @@ class RangeReader {
   Task<YtResult<void>> run(std::size_t index) {
     YT_CO_TRY(ScanOptions options, scan_options());
     YT_CO_TRY(client::NewScan made, client::new_scan(*reading_.table, std::move(options)));
+    made.reads_unmounted = true;
+    const bool by_number = !reading_.table->dynamic && !reading_.is_numbered() && !range_.lower.key;
+    if (by_number && first_row_ > 0) number_ = client::begin_at_row(made, first_row_);
     client::Scan scan(std::move(made));
     announce_ = reading_.control.any();
     for (ScanBatch batch; !ended_;) {
@@ -303,10 +331,12 @@ Task<YtResult<Reading>> begin_reading(Call& call) {
   const YsonNode* const given = call.parameters.find("path");
   if (given == nullptr) co_return refuse(Code::kGeneric, "Missing required parameter /path");
   YT_CO_TRY(reading.path, parse_rich_path(*given));
-  YT_CO_TRY(reading.table, co_await call.lane.open_table(call, reading.path.path));
+  YT_CO_TRY(const client::TreeNode node, co_await table_node(call, reading.path.path, false));
+  YT_CO_TRY(reading.table, call.lane.open(node.path));
   YT_CO_TRY_VOID(check_ranges(reading));
   YT_CO_TRY_VOID(choose_columns(reading));
   YT_CO_TRY_VOID(choose_timestamps(reading));
+  YT_CO_TRY_VOID(co_await choose_rows(call, reading, node));
   YT_CO_TRY_VOID(choose_control(call, reading.control));
   co_return reading;
 }

@@ -79,6 +79,7 @@ TEST_F(StaticTables, RowsByKeys) {
 TEST_F(StaticTables, RowsOfDynamicTables) {
   create_table("t", small_schema());
   result("insert_rows", R"({"path":"//t"})", "{k=1;v=a};{k=5;v=b};{k=9;v=c}");
+  result("freeze_table", R"({"path":"//t"})");
   EXPECT_EQ(read("//t[2:9]"), "{\"k\":5,\"v\":\"b\"}\n");
   EXPECT_NE(error("read_table", R"({"path":"//t[#5:]"})")
                 .find("Row index selectors are not supported for sorted dynamic"),
@@ -131,6 +132,134 @@ TEST_F(StaticTables, WithoutAnyColumnHaveEmptyRows) {
   create_static("s", none);
   write("//s", "{};{};{}");
   EXPECT_EQ(read("//s[#1:]"), "{}\n{}\n");
+}
+
+class DynamicReads : public StaticTables {
+ protected:
+  DynamicReads() { create_table("t", small_schema()); }
+
+  void insert(const std::string& rows) { result("insert_rows", R"({"path":"//t"})", rows); }
+  void tablets(const std::string& command) { result(command, R"({"path":"//t"})"); }
+  std::string keys(const std::string& path = "//t{k}", const std::string& more = {}) {
+    return result("read_table", R"({"output_format":"json","path":")" + path + '"' + more + "}");
+  }
+  std::string begin() {
+    const std::string answer = result("start_transaction", R"({"type":"master"})");
+    const std::size_t from = answer.find(":\"") + 2;
+    return answer.substr(from, answer.find('"', from) - from);
+  }
+  static std::string in(const std::string& transaction) {
+    return R"(,"transaction_id":")" + transaction + '"';
+  }
+};
+
+TEST_F(DynamicReads, OnlyWhatWasFlushedIsRead) {
+  insert("{k=1}");
+  EXPECT_EQ(keys(), "");
+  tablets("freeze_table");
+  EXPECT_EQ(keys(), "{\"k\":1}\n");
+  tablets("unfreeze_table");
+  insert("{k=2}");
+  EXPECT_EQ(keys(), "{\"k\":1}\n");
+  EXPECT_NE(error("read_table", R"({"path":"<timestamp=2305843009213693952>//t"})")
+                .find("Requested timestamp is out of range for table"),
+            std::string::npos);
+}
+
+TEST_F(DynamicReads, RowsInMemoryAreReadOnDemand) {
+  tablets("unmount_table");
+  result("set", R"({"path":"//t/@enable_dynamic_store_read","input_format":"json"})", "true");
+  tablets("mount_table");
+  insert("{k=1}");
+  EXPECT_EQ(keys(), "{\"k\":1}\n");
+}
+
+TEST_F(DynamicReads, ATableThatIsNotMountedIsRead) {
+  insert("{k=1;v=a};{k=5;v=b};{k=9;v=c}");
+  tablets("unmount_table");
+  EXPECT_EQ(keys(), "{\"k\":1}\n{\"k\":5}\n{\"k\":9}\n");
+  EXPECT_EQ(read("//t[2:9]"), "{\"k\":5,\"v\":\"b\"}\n");
+  EXPECT_NE(error("lookup_rows", R"({"path":"//t"})", "{k=1}").find("\"code\":1702"),
+            std::string::npos)
+      << "other reads need a mounted table";
+  tablets("mount_table");
+  insert("{k=0}");
+  tablets("unmount_table");
+  EXPECT_EQ(keys("//t{k}[:5]"), "{\"k\":0}\n{\"k\":1}\n");
+}
+
+TEST_F(DynamicReads, ASnapshotLockKeepsWhatWasFlushed) {
+  insert("{k=1}");
+  tablets("freeze_table");
+  tablets("unfreeze_table");
+  const std::string locked = begin();
+  result("lock", R"({"path":"//t","mode":"snapshot")" + in(locked) + "}");
+  insert("{k=2};{k=1;v=x}");
+  tablets("unmount_table");
+  EXPECT_EQ(keys(), "{\"k\":1}\n{\"k\":2}\n");
+  EXPECT_EQ(keys("//t", in(locked)), "{\"k\":1,\"v\":null}\n");
+  EXPECT_NE(
+      error("read_table", R"({"path":"<timestamp=2305843009213693952>//t")" + in(locked) + "}")
+          .find("Requested timestamp is out of range for table"),
+      std::string::npos);
+}
+
+TEST_F(DynamicReads, ARemovedTableIsReadUnderASnapshotLock) {
+  insert("{k=1}");
+  tablets("unmount_table");
+  const std::string id = result("get", R"({"path":"//t/@id","output_format":"json"})");
+  const std::string locked = begin();
+  result("lock", R"({"path":"//t","mode":"snapshot")" + in(locked) + "}");
+  result("remove", R"({"path":"//t"})");
+  node_.world().run_for(10s);
+  const std::size_t from = id.find(":\"") + 2;
+  const std::string path = "#" + id.substr(from, id.find('"', from) - from);
+  EXPECT_EQ(keys(path, in(locked)), "{\"k\":1,\"v\":null}\n");
+  error("read_table", R"({"path":"//t"})");
+  result("abort_transaction", R"({"transaction_id":")" + locked + "\"}");
+  error("read_table", R"({"path":")" + path + "\"}");
+}
+
+TEST_F(StaticTables, ASnapshotLockKeepsTheRowsOfAStaticTable) {
+  create_static("s", unsorted());
+  write("//s", "{k=1}");
+  const std::string answer = result("start_transaction", R"({"type":"master"})");
+  const std::size_t from = answer.find(":\"") + 2;
+  const std::string locked =
+      R"(,"transaction_id":")" + answer.substr(from, answer.find('"', from) - from) + "\"}";
+  result("lock", R"({"path":"//s","mode":"snapshot")" + locked);
+  write("<append=%true>//s", "{k=2}");
+  const std::string in_transaction = R"({"path":"//s{k}","output_format":"json")" + locked;
+  EXPECT_EQ(result("read_table", in_transaction), "{\"k\":1}\n");
+  EXPECT_EQ(read("//s{k}"), "{\"k\":1}\n{\"k\":2}\n");
+  write("//s", "{k=3}");
+  EXPECT_NE(error("read_table", in_transaction).find("retained timestamp"), std::string::npos)
+      << "replaced rows are gone";
+}
+
+TEST_F(StaticTables, AreConcatenated) {
+  create_static("a", unsorted());
+  create_static("b", unsorted());
+  create_static("c", unsorted());
+  write("//a", "{k=3;v=x};{k=1}");
+  write("//b", "{k=2}");
+  write("//c", "{k=9}");
+  const std::string sources = R"({"source_paths":["//a","//b"],"destination_path":)";
+  EXPECT_EQ(result("concatenate", sources + R"("<append=%true>//c"})"), "{}");
+  EXPECT_EQ(read("//c{k}"), "{\"k\":9}\n{\"k\":3}\n{\"k\":1}\n{\"k\":2}\n");
+  EXPECT_EQ(result("concatenate", sources + R"("//a"})"), "{}") << "into one of the sources";
+  EXPECT_EQ(read("//a"), "{\"k\":3,\"v\":\"x\"}\n{\"k\":1,\"v\":null}\n{\"k\":2,\"v\":null}\n");
+  TableSchema sorted = small_schema();
+  sorted.unique_keys = false;
+  create_static("d", sorted);
+  EXPECT_NE(error("concatenate", sources + R"("//d"})").find("Sort order violation"),
+            std::string::npos);
+  EXPECT_EQ(read("//d"), "");
+  create_table("t", small_schema());
+  EXPECT_NE(error("concatenate", sources + R"("//t"})").find("dynamic"), std::string::npos);
+  error("concatenate", R"({"source_paths":"//a","destination_path":"//c"})");
+  error("concatenate", R"({"source_paths":["//a[#1:]"],"destination_path":"//c"})");
+  error("concatenate", R"({"source_paths":["//zzz"],"destination_path":"//c"})");
 }
 
 TEST_F(StaticTables, RangesAndRowsAreNumberedOnDemand) {

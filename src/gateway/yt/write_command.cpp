@@ -1,9 +1,12 @@
-// write_table: rows of a static table, added behind those that it has or in their place.
+// write_table, concatenate: rows of a static table, added behind those that it has or in their
+// place.
 #include <fmt/format.h>
 
+#include "client/concatenate.h"
 #include "gateway/http/answer_budget.h"
 #include "gateway/yt/door_lane.h"
 #include "gateway/yt/handlers.h"
+#include "gateway/yt/mutation.h"
 #include "gateway/yt/rich_path.h"
 #include "gateway/yt/row_reader.h"
 
@@ -60,6 +63,45 @@ Task<YtResult<void>> write_table(Call& call) {
   }
   if (call.version == 4) call.result = YsonMap();
   co_return YtResult<void>();
+}
+
+namespace {
+
+// A table without a choice of its rows or columns.
+YtResult<RichPath> whole_table(const YsonNode& given) {
+  YT_TRY(RichPath path, parse_rich_path(given));
+  if (!path.ranges && !path.columns) return path;
+  return refuse(Code::kGeneric, "Tables are concatenated without ranges and columns");
+}
+
+}  // namespace
+
+Task<YtResult<void>> concatenate_tables(Call& call) {
+  YT_CO_TRY(const bool repeated, co_await begin_mutation(call));
+  if (repeated) co_return YtResult<void>();
+  const YsonNode* const sources = call.parameters.find("source_paths");
+  const YsonNode* const target = call.parameters.find("destination_path");
+  const YsonList* const paths = sources != nullptr ? sources->as<YsonList>() : nullptr;
+  if (paths == nullptr || target == nullptr) {
+    co_return refuse(Code::kGeneric,
+                     "Parameters /source_paths, a list, and /destination_path are required");
+  }
+  YT_CO_TRY(const RichPath into, whole_table(*target));
+  YT_CO_TRY(const bool append, Parameters(into.attributes).boolean("append", false));
+  YT_CO_TRY(const std::string stored, co_await table_path(call, into.path, true));
+  YT_CO_TRY(TablePtr destination, call.lane.open(stored));
+  std::vector<TablePtr> tables;
+  for (const YsonNode& given : *paths) {
+    YT_CO_TRY(const RichPath source, whole_table(given));
+    YT_CO_TRY(const std::string found, co_await table_path(call, source.path, false));
+    YT_CO_TRY(TablePtr table, call.lane.open(found));
+    tables.push_back(std::move(table));
+  }
+  YT_CO_TRY_VOID(co_await client::concatenate(
+      std::move(tables), std::move(destination),
+      append ? table::StaticWrite::kAppend : table::StaticWrite::kReplace));
+  if (call.version == 4) call.result = YsonMap();
+  co_return co_await end_mutation(call);
 }
 
 }  // namespace moraine::yt

@@ -206,6 +206,10 @@ std::string StaticRows::first_key(std::uint64_t number) const {
   return stored_key(0, number);
 }
 
+std::string StaticRows::last_key(std::uint64_t number) const {
+  return stored_key(rows_.size() - 1, number);
+}
+
 class StaticRowCursor final : public RowCursor {
  public:
   StaticRowCursor(std::shared_ptr<const StaticRows> rows, std::uint64_t first_number,
@@ -239,6 +243,64 @@ class StaticRowCursor final : public RowCursor {
 std::unique_ptr<RowCursor> StaticRows::cursor(std::shared_ptr<const StaticRows> rows,
                                               std::uint64_t first_number, Timestamp timestamp) {
   return std::make_unique<StaticRowCursor>(std::move(rows), first_number, timestamp);
+}
+
+Result<void> StaticRows::check_above(std::uint64_t number, const std::string& last) const {
+  const std::string first = first_key(number);
+  if (first > last) return {};
+  return fail(Errc::kInvalidArgument,
+              fmt::format("Sort order violation: the first key {} is not above {}, the last one of "
+                          "the table",
+                          printable_key(first), printable_key(last)));
+}
+
+namespace {
+
+class BatchCursor final : public RowCursor {
+ public:
+  BatchCursor(StaticBatches batches, std::uint64_t first_number, std::string last,
+              Timestamp timestamp)
+      : batches_(std::move(batches)),
+        number_(first_number),
+        last_(std::move(last)),
+        timestamp_(timestamp) {}
+
+  Step next() override {
+    if (ended_) return Step::kEnd;
+    if (!rows_ || rows_->next() == Step::kEnd) return Step::kNeedsData;
+    return Step::kRow;
+  }
+  const VersionedRow& row() const override { return rows_->row(); }
+  Task<Result<void>> load() override {
+    if (rows_) {
+      number_ += batch_->size();
+      last_ = batch_->last_key(number_ - batch_->size());
+    }
+    rows_.reset();
+    CO_TRY(batch_, co_await batches_());
+    ended_ = batch_ == nullptr;
+    if (ended_ || batch_->empty()) co_return Result<void>();
+    CO_TRY_VOID(batch_->check_above(number_, last_));
+    rows_ = StaticRows::cursor(batch_, number_, timestamp_);
+    co_return Result<void>();
+  }
+
+ private:
+  const StaticBatches batches_;
+  std::uint64_t number_;  // Of the first row of the batch.
+  std::string last_;      // The stored key before the batch.
+  const Timestamp timestamp_;
+  std::shared_ptr<const StaticRows> batch_;
+  std::unique_ptr<RowCursor> rows_;  // Null: no batch, or an empty one.
+  bool ended_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<RowCursor> StaticRows::cursor(StaticBatches batches, std::uint64_t first_number,
+                                              std::string last, Timestamp timestamp) {
+  return std::make_unique<BatchCursor>(std::move(batches), first_number, std::move(last),
+                                       timestamp);
 }
 
 }  // namespace moraine::table

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,6 +29,16 @@ namespace moraine::table {
 inline constexpr std::string_view kRowNumberColumn = "$row_number";
 inline constexpr std::string_view kOtherColumns = "$other_columns";
 inline constexpr std::size_t kStaticWriteBytesMax = std::size_t{512} << 20;
+
+// What a write does with the rows that the table has.
+enum class StaticWrite : std::uint8_t {
+  kAppend,   // They stay: the new ones are above them.
+  kReplace,  // They are gone.
+};
+
+class StaticRows;
+// The batches of one long write, in order; null: the end.
+using StaticBatches = std::function<Task<Result<std::shared_ptr<const StaticRows>>>()>;
 
 // The schema by which rows of a static table are stored: with a row number, unless keys are unique,
 // and with kOtherColumns, unless the schema is strict.
@@ -42,12 +53,19 @@ class StaticRows {
   Result<void> add(NamedRow row);
   bool empty() const { return rows_.empty(); }
   std::size_t size() const { return rows_.size(); }
+  std::size_t bytes() const { return bytes_; }
   const TableSchema& schema() const { return layout_->schema(); }
-  // The stored key of the first row when `number` rows precede it.
+  // The stored keys of the first and the last row when `number` rows precede them.
   std::string first_key(std::uint64_t number) const;
+  std::string last_key(std::uint64_t number) const;
+  // kInvalidArgument, with both keys: the first row is not above the stored key `last`.
+  Result<void> check_above(std::uint64_t number, const std::string& last) const;
   // Rows by their stored keys, written at the timestamp. The cursor keeps them alive.
   static std::unique_ptr<RowCursor> cursor(std::shared_ptr<const StaticRows> rows,
                                            std::uint64_t first_number, Timestamp timestamp);
+  // The same of batches, of which it keeps one. Its load() fails if keys do not ascend from `last`.
+  static std::unique_ptr<RowCursor> cursor(StaticBatches batches, std::uint64_t first_number,
+                                           std::string last, Timestamp timestamp);
 
  private:
   friend class StaticRowCursor;

@@ -77,6 +77,7 @@ void StoreSet::apply(Change change) {
   for (const std::uint64_t id : change.removed) {
     chunks_.erase(id);
     eden_.erase(id);
+    std::erase_if(damaged_, [id](const DamagedChunk& chunk) { return chunk.id == id; });
   }
   if (change.pivots) {
     INVARIANT(!change.pivots->empty() && change.pivots->front().empty(),
@@ -99,7 +100,7 @@ void StoreSet::apply(Change change) {
     if (const OpenMemoryStore* open = memory(number)) flushed_.emplace_back(open->store);
     std::erase_if(memory_, [&](const OpenMemoryStore& store) { return store.number == number; });
   }
-  if (!change.flushed.empty()) ++flush_revision_;
+  if (!change.flushed.empty() || change.replaces_rows) ++flush_revision_;
   for (DamagedChunk& chunk : change.damaged) damaged_.push_back(std::move(chunk));
   if (change.retained_timestamp) {
     retained_timestamp_ = std::max(retained_timestamp_, *change.retained_timestamp);

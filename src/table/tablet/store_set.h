@@ -49,9 +49,10 @@ class StoreSet {
   // Requires: at least one; nothing was added yet.
   void restore(const std::map<StoreNumber, std::shared_ptr<MemoryStore>>& stores, Instant now);
 
-  // Replaces chunks: removes `removed`, adds `added` to partitions by their key ranges (`eden`: to
-  // eden). A chunk that fits no single partition is in eden. `flushed`: these memory stores are
-  // removed too, and the flush revision grows.
+  // Replaces chunks: removes `removed`, damaged ones too, adds `added` to partitions by their key
+  // ranges (`eden`: to eden). A chunk that fits no single partition is in eden. `flushed`: these
+  // memory stores are removed too. With flushed stores, and with other rows, the flush revision
+  // grows.
   struct Change {
     std::vector<std::uint64_t> removed;
     std::vector<std::shared_ptr<ChunkReader>> added_to_eden;
@@ -60,6 +61,7 @@ class StoreSet {
     std::optional<std::vector<std::string>> pivots;  // New partitions; chunks must fit them.
     std::optional<Timestamp> retained_timestamp;
     std::vector<DamagedChunk> damaged;
+    bool replaces_rows = false;  // The new chunks have other rows than those that are removed.
   };
   void apply(Change change);
   // Readers affected by the mark wait, for any key; {}: no more.

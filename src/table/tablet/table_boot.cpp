@@ -149,6 +149,7 @@ Task<Result<void>> TableTablet::Impl::adopt_chunks() {
   if (!options_.adopts && options_.adopted.empty()) co_return Result<void>();
   CO_TRY(const Timestamp now, co_await resources_.timestamps.next());
   state_.inherit(now, options_.adopted_retained);
+  state_.trim(options_.adopted_trimmed);
   AdoptRecord record;
   const KeyBounds& bounds = settings_.bounds;
   for (ChunkRecord chunk : options_.adopted) {

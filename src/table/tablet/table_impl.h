@@ -118,9 +118,13 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
     writes_changed_.notify_all();
   }
   Task<Result<void>> flush();
-  Task<Result<void>> write_static(std::shared_ptr<const StaticRows> rows);
+  Task<Result<void>> write_static(std::shared_ptr<const StaticRows> rows, StaticWrite how);
+  Task<Result<void>> write_static(StaticBatches rows, StaticWrite how);
   Task<void> stop();
   void abandon();
+  Timestamp unflushed() const;
+  Flushed flushed() const { return {unflushed(), state_.retained()}; }
+  RowEnd trimmed() const { return state_.trimmed(); }
   std::vector<ChunkRecord> chunk_records() const;
   std::vector<TabletId> borrowed_from() const;
   std::vector<std::string> split_keys(std::size_t parts) const;
@@ -179,6 +183,8 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   void roll_back(PromisedRows& promised, const TransactionId& id,
                  std::span<const RowChange> changes);
   void release(PromisedRows& promised);
+  Task<Result<Timestamp>> commit_promised(PromisedRows& promised, TabletWrite& write,
+                                          Append* append);
   void rotate_if_due();
   Task<Result<void>> log(Slice body, Leader::Confirmed confirmed);
   Task<void> log_unawaited(Slice body);
@@ -237,7 +243,11 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   bool flush_for_node();
   Task<void> poll_free_space();
   void ended();
-  Task<Result<void>> append_static(std::shared_ptr<const StaticRows> rows);
+  Result<void> begin_static();
+  Result<void> end_static(Result<void> written);
+  Task<Result<Timestamp>> mark_static();
+  Task<Result<void>> write_marked(std::shared_ptr<const StaticRows> rows, StaticWrite how);
+  Task<Result<void>> write_batches(StaticBatches rows, StaticWrite how);
 
   TableResources& resources_;
   const TabletInfo info_;
@@ -277,6 +287,7 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   std::size_t long_writes_ = 0;                      // Those that are being written in parts.
   Event writes_changed_{resources_.world.executor};  // In flight, prepared, or frozen_.
   bool frozen_ = false;
+  bool writing_static_ = false;
   bool stopping_ = false;
   std::uint64_t commits_ = 0;
   std::uint64_t conflicts_ = 0;

@@ -39,29 +39,58 @@ Task<Result<void>> TableTablet::Impl::flush() {
   co_return co_await maintenance_->flush_all();
 }
 
-Task<Result<void>> TableTablet::Impl::write_static(std::shared_ptr<const StaticRows> rows) {
+// One write at a time.
+Result<void> TableTablet::Impl::begin_static() {
   if (!frozen_ || stopping_) {
-    co_return fail(Errc::kReadOnly, "only static tables take rows in this way");
+    return fail(Errc::kReadOnly, "only static tables take rows in this way");
   }
-  if (stores_->append().since != 0) {
-    co_return fail(Errc::kOverloaded, "another write to the table is in progress; retry");
+  if (writing_static_) {
+    return fail(Errc::kOverloaded, "another write to the table is in progress; retry");
   }
-  deleted_range_->forget();
-  auto written = co_await append_static(std::move(rows));
-  if (leader_->ended()) co_return written;  // The next incarnation knows whether it was written.
-  stores_->set_append({});
-  wake_all_readers();
-  co_return written;
+  writing_static_ = true;
+  return {};
 }
 
-// Snapshots that begin before the write has its timestamp never see it; later ones wait for it. So
-// the mark is set before the timestamp is drawn.
-Task<Result<void>> TableTablet::Impl::append_static(std::shared_ptr<const StaticRows> rows) {
+Result<void> TableTablet::Impl::end_static(Result<void> written) {
+  writing_static_ = false;
+  if (leader_->ended()) return written;  // The next incarnation knows whether it was written.
+  if (stores_->append().since != 0) stores_->set_append({});
+  wake_all_readers();
+  return written;
+}
+
+Task<Result<void>> TableTablet::Impl::write_static(std::shared_ptr<const StaticRows> rows,
+                                                   StaticWrite how) {
+  CO_TRY_VOID(begin_static());
+  co_return end_static(co_await write_marked(std::move(rows), how));
+}
+
+Task<Result<void>> TableTablet::Impl::write_static(StaticBatches rows, StaticWrite how) {
+  CO_TRY_VOID(begin_static());
+  co_return end_static(co_await write_batches(std::move(rows), how));
+}
+
+Task<Result<void>> TableTablet::Impl::write_marked(std::shared_ptr<const StaticRows> rows,
+                                                   StaticWrite how) {
+  CO_TRY(const Timestamp written, co_await mark_static());
+  co_return co_await maintenance_->write_static(std::move(rows), written, how);
+}
+
+// Readers wait only while the chunks are installed.
+Task<Result<void>> TableTablet::Impl::write_batches(StaticBatches rows, StaticWrite how) {
+  CO_TRY(const Timestamp written, co_await resources_.timestamps.next());
+  co_return co_await maintenance_->write_static(std::move(rows), written, how,
+                                                [this] { return mark_static(); });
+}
+
+// Returns the timestamp of the write. Snapshots that begin before it never see it; later ones wait
+// for its end. So the mark is set before the timestamp is drawn.
+Task<Result<Timestamp>> TableTablet::Impl::mark_static() {
+  deleted_range_->forget();
   stores_->set_append({kMaxTimestamp, false});
   CO_TRY(const Timestamp since, co_await resources_.timestamps.next());
   stores_->set_append({since, false});
-  CO_TRY(const Timestamp written, co_await resources_.timestamps.next());
-  co_return co_await maintenance_->write_static(std::move(rows), written);
+  co_return co_await resources_.timestamps.next();
 }
 
 void TableTablet::Impl::ended() {
@@ -205,6 +234,17 @@ void TableTablet::Impl::add_reads(TabletStatistics& all) const {
   all.scan_data_weight = read_statistics_.scan.get(Figure::kDataWeight);
 }
 
+// Commits in progress will have timestamps above the last one, prepared ones above their starts.
+Timestamp TableTablet::Impl::unflushed() const {
+  Timestamp lowest = needed_since();
+  if (in_flight_ > 0) lowest = std::min(lowest, state_.last_commit() + 1);
+  for (const OpenMemoryStore& open : stores_->memory_stores()) {
+    const Timestamp least = open.store->min_timestamp();
+    if (least != 0) lowest = std::min(lowest, least);
+  }
+  return lowest;
+}
+
 TabletStatistics TableTablet::Impl::statistics() const {
   TabletStatistics all;
   add_reads(all);
@@ -222,11 +262,7 @@ TabletStatistics TableTablet::Impl::statistics() const {
   }
   all.conflicts = conflicts_;
   all.last_commit = state_.last_commit();
-  all.unflushed = state_.last_commit() + 1;
-  for (const OpenMemoryStore& open : stores_->memory_stores()) {
-    const Timestamp least = open.store->min_timestamp();
-    if (least != 0) all.unflushed = std::min(all.unflushed, least);
-  }
+  all.unflushed = std::min(unflushed(), state_.last_commit() + 1);
   if (all.error.empty() && leader_->ended() && !stopping_) all.error = leader_->ended()->message();
   return all;
 }

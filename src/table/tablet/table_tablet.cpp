@@ -73,8 +73,13 @@ Task<Result<void>> TableTablet::flush() {
 Task<Result<void>> TableTablet::compact_all() {
   return impl_->maintenance().compact_all();
 }
-Task<Result<void>> TableTablet::write_static(std::shared_ptr<const StaticRows> rows) {
-  return impl_->write_static(std::move(rows));
+Task<Result<void>> TableTablet::write_static(std::shared_ptr<const StaticRows> rows,
+                                             StaticWrite how) {
+  return impl_->write_static(std::move(rows), how);
+}
+
+Task<Result<void>> TableTablet::write_static(StaticBatches rows, StaticWrite how) {
+  return impl_->write_static(std::move(rows), how);
 }
 
 Task<void> TableTablet::settle() {
@@ -82,6 +87,12 @@ Task<void> TableTablet::settle() {
   co_await impl_->collect_now();
 }
 
+TableTablet::Flushed TableTablet::flushed() const {
+  return impl_->flushed();
+}
+RowEnd TableTablet::trimmed() const {
+  return impl_->trimmed();
+}
 std::vector<ChunkRecord> TableTablet::chunk_records() const {
   return impl_->chunk_records();
 }

@@ -28,6 +28,7 @@
 #include "table/cache/block_cache.h"
 #include "table/cache/row_cache.h"
 #include "table/memory/memory_budget.h"
+#include "table/model/ordered.h"
 #include "table/model/static_rows.h"
 #include "table/tablet/read/tablet_reader.h"
 #include "table/tablet/settings.h"
@@ -78,7 +79,8 @@ struct TableTabletOptions {
   Duration ask_after = 5s;
   bool adopts = false;               // Takes over from other tablets at its first boot:
   std::vector<ChunkRecord> adopted;  // their chunks,
-  Timestamp adopted_retained = 0;    // and the newest of their retained timestamps.
+  Timestamp adopted_retained = 0;    // the newest of their retained timestamps,
+  RowEnd adopted_trimmed{};          // and, of an ordered table, where their rows begin.
   std::vector<TabletInfo> others;    // Tablets whose blobs chunks of this one may refer to.
   bool frozen = false;               // Reads only.
 };
@@ -168,14 +170,28 @@ class TableTablet {
   Task<Result<void>> flush();
   // Compacts all present chunks, with retention.
   Task<Result<void>> compact_all();
-  // Writes rows of a static table to chunks, all or none, above all existing keys. Their timestamp
-  // is drawn here: snapshots that began before do not see them, those that begin before it is done
-  // wait for it. Requires: frozen. kInvalidArgument: the error names the key that is not above
+  // Writes rows of a static table to chunks, all or none: above all existing keys, or in their
+  // place, in one step. Their timestamp is drawn here: snapshots that began before do not see them,
+  // those that begin before it is done wait for it. After a replacement scans in progress read on
+  // what they began with; other reads at timestamps before it fail as those below the retained
+  // timestamp do. Requires: frozen. kInvalidArgument: the error names the key that is not above
   // another.
-  Task<Result<void>> write_static(std::shared_ptr<const StaticRows> rows);
+  Task<Result<void>> write_static(std::shared_ptr<const StaticRows> rows,
+                                  StaticWrite how = StaticWrite::kAppend);
+  // The same for rows that come in batches, of which one is in memory. They have the timestamp of
+  // the beginning and are seen from the end on: reads at timestamps before it fail as those below
+  // the retained timestamp do, also if the rows are added.
+  Task<Result<void>> write_static(StaticBatches rows, StaticWrite how);
   // Waits until no flush or compaction is running or due.
   Task<void> settle();
 
+  struct Flushed {
+    Timestamp before = 0;    // Rows below it are in chunks. kMaxTimestamp: none are in memory.
+    Timestamp retained = 0;  // Versions below it may be gone.
+  };
+  Flushed flushed() const;
+  // Of an ordered table: the rows before this end were removed.
+  RowEnd trimmed() const;
   // Records of all chunks. The tablet must be frozen before other tablets take them over.
   std::vector<ChunkRecord> chunk_records() const;
   // Other tablets whose blobs are still read here.

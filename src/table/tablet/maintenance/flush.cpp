@@ -104,38 +104,85 @@ Task<void> Maintenance::Impl::update_cached_rows(std::shared_ptr<MemoryStore> st
   }
 }
 
-Task<Result<void>> Maintenance::Impl::write_static(std::shared_ptr<const StaticRows> rows,
-                                                   Timestamp timestamp) {
-  if (rows->empty()) co_return Result<void>{};
-  if (!stores_.damaged().empty()) co_return std::unexpected(stores_.damaged().front().error);
-  std::uint64_t before = 0;
-  std::string last;
+// Of the rows that a static table has: their number, and the last key.
+Maintenance::Impl::StaticEnd Maintenance::Impl::static_end() const {
+  StaticEnd end;
   for (const auto& [id, reader] : stores_.chunks()) {
-    before += reader->record().statistics.rows;
-    last = std::max(last, reader->record().statistics.last_key);
+    end.rows += reader->record().statistics.rows;
+    end.last = std::max(end.last, reader->record().statistics.last_key);
   }
-  co_return co_await add_static(std::move(rows), timestamp, before, std::move(last));
+  return end;
 }
 
-Task<Result<void>> Maintenance::Impl::add_static(std::shared_ptr<const StaticRows> rows,
-                                                 Timestamp timestamp, std::uint64_t rows_before,
-                                                 std::string last) {
-  if (const std::string first = rows->first_key(rows_before); first <= last) {
-    co_return fail(Errc::kInvalidArgument,
-                   fmt::format("Sort order violation: the first key {} is not above {}, the last "
-                               "one of the table",
-                               printable_key(first), printable_key(last)));
+Task<Result<void>> Maintenance::Impl::write_static(std::shared_ptr<const StaticRows> rows,
+                                                   Timestamp timestamp, StaticWrite how) {
+  const bool replaces = how == StaticWrite::kReplace;
+  if (rows->empty() && !replaces) co_return Result<void>{};
+  CO_TRY(const StaticEnd end, begin_static(how));
+  if (!rows->empty()) {
+    CO_TRY_VOID(rows->check_above(end.rows, end.last));
   }
-  StoreLog::Replace change;
+  CO_TRY(BuiltStatic built,
+         co_await build_static(StaticRows::cursor(std::move(rows), end.rows, timestamp)));
+  if (replaces) built.change.retained_timestamp = timestamp;
+  co_return co_await install_static(std::move(built), how);
+}
+
+Task<Result<void>> Maintenance::Impl::write_static(StaticBatches rows, Timestamp timestamp,
+                                                   StaticWrite how, BeginInstall begin) {
+  CO_TRY(StaticEnd end, begin_static(how));
+  CO_TRY(BuiltStatic built, co_await build_static(StaticRows::cursor(
+                                std::move(rows), end.rows, std::move(end.last), timestamp)));
+  const auto seen_from = co_await begin();
+  if (!seen_from) {
+    co_await abandon_build(built.change.build);
+    co_return std::unexpected(seen_from.error());
+  }
+  built.change.retained_timestamp = *seen_from;
+  co_return co_await install_static(std::move(built), how);
+}
+
+// Where the new rows begin.
+Result<Maintenance::Impl::StaticEnd> Maintenance::Impl::begin_static(StaticWrite how) const {
+  if (how == StaticWrite::kReplace) return StaticEnd{};
+  if (!stores_.damaged().empty()) return std::unexpected(stores_.damaged().front().error);
+  return static_end();
+}
+
+Task<Result<Maintenance::Impl::BuiltStatic>> Maintenance::Impl::build_static(
+    std::unique_ptr<RowCursor> rows) {
+  BuiltStatic made;
   BuildSpec spec = new_build();
-  change.build = spec.build;
-  auto built = co_await build_chunks(places(Urgency::kFlush), std::move(spec),
-                                     StaticRows::cursor(rows, rows_before, timestamp));
+  made.change.build = spec.build;
+  auto built = co_await build_chunks(places(Urgency::kFlush), std::move(spec), std::move(rows));
   if (!built) {
-    co_await abandon_build(change.build);
+    co_await abandon_build(made.change.build);
     co_return std::unexpected(std::move(built).error());
   }
-  co_return co_await install(std::move(change), std::move(built->chunks));
+  made.chunks = std::move(built->chunks);
+  co_return made;
+}
+
+// No compaction runs while rows are replaced: its result would be rows that are gone. Damaged
+// chunks go, too.
+Task<Result<void>> Maintenance::Impl::install_static(BuiltStatic built, StaticWrite how) {
+  if (how == StaticWrite::kAppend) {
+    co_return co_await install(std::move(built.change), std::move(built.chunks));
+  }
+  replacing_ = true;
+  while (compacting_ && !scope_.closed()) co_await turn_ended_.wait();
+  if (scope_.closed()) co_return fail(Errc::kUnavailable, "the tablet is stopping");
+  StoreLog::Replace& change = built.change;
+  change.replaces_rows = true;
+  for (const auto& [id, reader] : stores_.chunks()) change.removed.push_back(id);
+  for (const DamagedChunk& chunk : stores_.damaged()) change.removed.push_back(chunk.id);
+  // Rows that are read from now on from the chunks of before do not enter the cache.
+  cache_.begin_flush(stores_.flush_revision() + 1);
+  auto replaced = co_await install(std::move(change), std::move(built.chunks));
+  if (!replaced) cache_.begin_flush(stores_.flush_revision());
+  replacing_ = false;
+  compact_wakes_.set();
+  co_return replaced;
 }
 
 }  // namespace moraine::table

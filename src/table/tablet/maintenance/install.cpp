@@ -44,7 +44,10 @@ Task<Result<void>> Maintenance::Impl::install(StoreLog::Replace change,
   stores->added = std::move(*opened);
   stores->pivots = change.pivots;
   if (change.retained_timestamp != 0) stores->retained_timestamp = change.retained_timestamp;
+  stores->replaces_rows = change.replaces_rows;
   const std::function<void()> confirmed = [this, stores] {
+    // Before readers get the new view; update_row_cache() turns it on again.
+    if (stores->replaces_rows) cache_.set_rows_max(0);
     Readers dead;
     for (const std::uint64_t id : stores->removed) {
       if (auto reader = stores_.chunk(id)) dead.push_back(std::move(reader));

@@ -94,6 +94,10 @@ Task<void> Maintenance::Impl::compact_loop() {
     note_writes();
     Plan next = co_await plan();
     if (scope_.closed()) break;
+    if (replacing_) {
+      co_await compact_wakes_.wait_until(Instant::never(), scope_);
+      continue;
+    }
     if (next.job) {
       compacting_ = true;
       const std::vector<std::uint64_t> chunks = next.job->chunks;
@@ -279,8 +283,12 @@ void Maintenance::trimmed() {
   impl_->trimmed();
 }
 Task<Result<void>> Maintenance::write_static(std::shared_ptr<const StaticRows> rows,
-                                             Timestamp timestamp) {
-  return impl_->write_static(std::move(rows), timestamp);
+                                             Timestamp timestamp, StaticWrite how) {
+  return impl_->write_static(std::move(rows), timestamp, how);
+}
+Task<Result<void>> Maintenance::write_static(StaticBatches rows, Timestamp timestamp,
+                                             StaticWrite how, BeginInstall begin) {
+  return impl_->write_static(std::move(rows), timestamp, how, std::move(begin));
 }
 Task<void> Maintenance::settle() {
   return impl_->settle();

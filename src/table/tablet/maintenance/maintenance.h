@@ -43,6 +43,8 @@ class StoreLog {
     std::optional<std::vector<std::string>> pivots;
     Timestamp retained_timestamp = 0;
     bool loses_rows = false;  // Expired rows: the row cache may have them.
+    // Other rows take the place of all that there were; without new chunks, none do.
+    bool replaces_rows = false;
   };
   virtual Task<Result<void>> replace(Replace change, std::function<void()> confirmed) = 0;
   virtual std::uint64_t next_chunk_id() = 0;
@@ -74,7 +76,13 @@ class Maintenance {
   // The first rows of an ordered table were removed: chunks that have no others are dropped.
   void trimmed();
   // As TableTablet::write_static.
-  Task<Result<void>> write_static(std::shared_ptr<const StaticRows> rows, Timestamp timestamp);
+  Task<Result<void>> write_static(std::shared_ptr<const StaticRows> rows, Timestamp timestamp,
+                                  StaticWrite how);
+  // The same for batches. `begin` is called when all of them are in chunks, and returns the
+  // timestamp from which on readers see them: the retained timestamp then.
+  using BeginInstall = std::function<Task<Result<Timestamp>>()>;
+  Task<Result<void>> write_static(StaticBatches rows, Timestamp timestamp, StaticWrite how,
+                                  BeginInstall begin);
   Task<void> settle();
   void add_statistics(TabletStatistics& statistics) const;
   // Stops background work, between two blobs at the latest, and waits for it.

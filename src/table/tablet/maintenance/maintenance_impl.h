@@ -49,7 +49,10 @@ class Maintenance::Impl {
   Task<Result<void>> compact_all();
   void compact_soon(const std::vector<std::uint64_t>& chunks);
   void trimmed();
-  Task<Result<void>> write_static(std::shared_ptr<const StaticRows> rows, Timestamp timestamp);
+  Task<Result<void>> write_static(std::shared_ptr<const StaticRows> rows, Timestamp timestamp,
+                                  StaticWrite how);
+  Task<Result<void>> write_static(StaticBatches rows, Timestamp timestamp, StaticWrite how,
+                                  BeginInstall begin);
   Task<void> settle();
   void add_statistics(TabletStatistics& statistics) const;
   Task<void> stop();
@@ -80,8 +83,18 @@ class Maintenance::Impl {
   Instant next_flush_look();
   Task<Result<void>> flush(StoreNumber number);
   Task<void> update_cached_rows(std::shared_ptr<MemoryStore> store);
-  Task<Result<void>> add_static(std::shared_ptr<const StaticRows> rows, Timestamp timestamp,
-                                std::uint64_t rows_before, std::string last);
+  struct StaticEnd {
+    std::uint64_t rows = 0;
+    std::string last;
+  };
+  struct BuiltStatic {
+    StoreLog::Replace change;
+    std::vector<BuiltChunk> chunks;
+  };
+  StaticEnd static_end() const;
+  Result<StaticEnd> begin_static(StaticWrite how) const;
+  Task<Result<BuiltStatic>> build_static(std::unique_ptr<RowCursor> rows);
+  Task<Result<void>> install_static(BuiltStatic built, StaticWrite how);
 
   // install.cpp
   BuildPlaces places(Urgency urgency);
@@ -164,6 +177,7 @@ class Maintenance::Impl {
 
   bool flushing_ = false;
   bool compacting_ = false;
+  bool replacing_ = false;  // All rows of a static table; no compaction begins.
   std::size_t settling_ = 0;
   std::size_t flush_calls_ = 0;
   std::uint64_t changes_ = 0;  // Grows when there may be something to compact.

@@ -49,4 +49,32 @@ std::vector<std::string> split_range(const TabletView& view, const KeyBounds& bo
   return keys;
 }
 
+// Chunks that overlap others, and those of which a part belongs to other tablets, tell nothing of
+// what is behind them.
+RowStart place_of_row(const TabletView& view, std::uint64_t row) {
+  const bool in_memory =
+      std::ranges::any_of(view.memory, [](const auto& store) { return store->rows() > 0; });
+  RowStart place;
+  if (in_memory || !view.damaged.empty()) return place;
+  std::vector<const ChunkRecord*> chunks;
+  for (const ChunkReader* reader : chunks_of(view)) chunks.push_back(&reader->record());
+  std::ranges::sort(chunks, {}, [](const ChunkRecord* chunk) {
+    return std::string_view(chunk->statistics.first_key);
+  });
+  std::uint64_t below = 0;
+  const std::string* last = nullptr;
+  for (const ChunkRecord* chunk : chunks) {
+    const ChunkStatistics& figures = chunk->statistics;
+    const bool after = last == nullptr || *last < figures.first_key;
+    const bool whole =
+        chunk->from <= figures.first_key && (chunk->to.empty() || figures.last_key < chunk->to);
+    if (!after || !whole || figures.deletes > 0 || figures.superseded > 0) break;
+    if (below > row) break;
+    place = {figures.first_key, below};
+    below += figures.rows;
+    last = &figures.last_key;
+  }
+  return place.rows_below == 0 ? RowStart() : place;
+}
+
 }  // namespace moraine::table

@@ -20,4 +20,12 @@ inline constexpr std::size_t kSplitPointsMax = 16'384;
 std::vector<std::string> split_range(const TabletView& view, const KeyBounds& bounds,
                                      std::size_t parts);
 
+// A key, and how many rows are below it.
+struct RowStart {
+  std::string key;  // Empty: where the tablet begins.
+  std::uint64_t rows_below = 0;
+};
+// As TabletReader::place_of_row().
+RowStart place_of_row(const TabletView& view, std::uint64_t row);
+
 }  // namespace moraine::table

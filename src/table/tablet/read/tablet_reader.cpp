@@ -287,6 +287,10 @@ std::vector<std::string> TabletReader::split_keys(const KeyBounds& bounds,
   return split_range(*views_.hold(), bounds, parts);
 }
 
+RowStart TabletReader::place_of_row(std::uint64_t row) const {
+  return table::place_of_row(*views_.hold(), row);
+}
+
 Result<std::unique_ptr<TabletScan>> TabletReader::scan(ScanRequest request) const {
   const ScanSources sources{.executor = executor_,
                             .views = views_,

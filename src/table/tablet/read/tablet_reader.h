@@ -27,6 +27,7 @@
 #include "table/model/column_batch.h"
 #include "table/model/retention.h"
 #include "table/tablet/read/read_statistics.h"
+#include "table/tablet/read/scan_split.h"
 #include "table/tablet/view.h"
 
 namespace moraine::table {
@@ -149,6 +150,9 @@ class TabletReader {
   // Keys that cut the range into at most `parts` of about equal size (scan_split.h), for scans that
   // run at the same time. On any thread.
   std::vector<std::string> split_keys(const KeyBounds& bounds, std::size_t parts) const;
+  // Of a tablet whose rows have one version each: where to begin for the row of this number, from
+  // 0; the last key that chunks tell with at most so many rows below it. On any thread.
+  RowStart place_of_row(std::uint64_t row) const;
 
   void set_options(ReaderOptions options);  // On the tablet's executor.
   // Set before the first scan.

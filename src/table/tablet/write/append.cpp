@@ -11,8 +11,6 @@
 
 #include <algorithm>
 
-#include "base/invariant.h"
-#include "table/model/no_timestamp.h"
 #include "table/tablet/table_impl.h"
 
 namespace moraine::table {
@@ -63,46 +61,9 @@ Task<Result<Timestamp>> TableTablet::Impl::append(TabletWrite write) {
   }
   CO_TRY(Append append, co_await begin_append(executor().now() + kTurnWaitMax));
   CO_TRY_VOID(check_append_now(write));
-  const RowEnd before = end_;
-  append.end = filled_->place_rows(write.changes, tablet_index_, before);
+  append.end = filled_->place_rows(write.changes, tablet_index_, end_);
   PromisedRows promised = promise(write.changes, write.start, false);
-  ++in_flight_;
-  const auto parts = co_await log_parts(promised.store, write.transaction, write.changes);
-  if (!parts) {
-    write_ended();
-    if (!leader_->ended()) roll_back(promised, write.transaction, write.changes);
-    co_return std::unexpected(parts.error());
-  }
-  const auto drawn = co_await resources_.timestamps.next();
-  if (!drawn || leader_->ended()) {
-    write_ended();
-    state_.parts_ended(write.transaction);
-    roll_back(promised, write.transaction, write.changes);
-    if (!drawn) co_return std::unexpected(no_timestamp(drawn.error()));
-    co_return std::unexpected(*leader_->ended());
-  }
-  const Timestamp commit = *drawn;
-  filled_->stamp(write.changes, commit);
-  Slice body = rows_record(promised.store, commit, write, *parts);
-  end_ = append.end;
-  append.turn.release();  // The next one runs when this entry is in the queue.
-  const auto written =
-      co_await log(std::move(body), [this, &promised, &write, commit](const std::vector<BlobId>&) {
-        state_.parts_ended(write.transaction);
-        state_.logged(promised.store, leader_->position(), write.changes);
-        apply(promised, write.transaction, write.changes, commit);
-      });
-  write_ended();
-  if (written) co_return commit;
-  if (!leader_->ended()) {
-    // It did not come into the queue, and no other has appended since.
-    INVARIANT(end_ == append.end, "rows follow those of a write that failed: {}",
-              written.error().message());
-    end_ = before;
-    state_.parts_ended(write.transaction);
-    roll_back(promised, write.transaction, write.changes);
-  }
-  co_return std::unexpected(written.error());
+  co_return co_await commit_promised(promised, write, &append);
 }
 
 // After a boot: the end of the rows in chunks, in memory and of those that were trimmed.

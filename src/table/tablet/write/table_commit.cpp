@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/invariant.h"
 #include "table/memory/mark_rules.h"
 #include "table/model/no_timestamp.h"
 #include "table/model/schema_codec.h"
@@ -325,6 +326,14 @@ Task<Result<Timestamp>> TableTablet::Impl::commit(TabletWrite write) {
     CO_TRY_VOID(co_await acquire_later(write, std::move(taken).error()));
   }
   PromisedRows promised = promise(write.changes, write.start, false);
+  co_return co_await commit_promised(promised, write, nullptr);
+}
+
+// From the promise to the versions in memory. `append`: of an ordered table; its turn ends when the
+// entry is in the queue of the log.
+Task<Result<Timestamp>> TableTablet::Impl::commit_promised(PromisedRows& promised,
+                                                           TabletWrite& write, Append* append) {
+  const RowEnd before = end_;
   ++in_flight_;
   const auto parts = co_await log_parts(promised.store, write.transaction, write.changes);
   if (!parts) {
@@ -341,8 +350,12 @@ Task<Result<Timestamp>> TableTablet::Impl::commit(TabletWrite write) {
     co_return std::unexpected(*leader_->ended());
   }
   const Timestamp commit = *drawn;
+  if (append != nullptr) filled_->stamp(write.changes, commit);
   Slice body = rows_record(promised.store, commit, write, *parts);
-  if (has_bug(SeededBug::kAckBeforeDurable)) {
+  if (append != nullptr) {
+    end_ = append->end;
+    append->turn.release();
+  } else if (has_bug(SeededBug::kAckBeforeDurable)) {
     write_ended();
     apply(promised, write.transaction, write.changes, commit);
     scope_.spawn(log_unawaited(std::move(body)));
@@ -358,6 +371,12 @@ Task<Result<Timestamp>> TableTablet::Impl::commit(TabletWrite write) {
   if (written) co_return commit;
   // After the end of the incarnation the outcome is unknown: marks and locks are kept.
   if (!leader_->ended()) {
+    if (append != nullptr) {
+      // It did not come into the queue, and no other has appended since.
+      INVARIANT(end_ == append->end, "rows follow those of a write that failed: {}",
+                written.error().message());
+      end_ = before;
+    }
     state_.parts_ended(write.transaction);
     roll_back(promised, write.transaction, write.changes);
   }
