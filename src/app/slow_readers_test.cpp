@@ -3,6 +3,7 @@
 
 #include "app/cli_test_util.h"
 #include "app/socket.h"
+#include "app/test_memory.h"
 #include "base/block_pool.h"
 #include "cluster/local/cluster_file.h"
 #include "gateway/kafka/protocol/messages.h"
@@ -12,18 +13,10 @@
 namespace moraine::app {
 namespace {
 
-constexpr std::size_t kMebibyte = std::size_t{1} << 20;
 constexpr int kLines = 64 * 1024;
 constexpr std::size_t kLineBytes = 1'000;
 constexpr int kStalledClients = 120;
 constexpr int kRequestsEach = 8;
-
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-    __has_feature(memory_sanitizer)
-constexpr bool kMemoryIsOurs = false;
-#else
-constexpr bool kMemoryIsOurs = true;
-#endif
 
 class SlowReadersCli : public Cli {
  protected:
@@ -40,14 +33,6 @@ class SlowReadersCli : public Cli {
       lines += line + '\n';
     }
     return lines;
-  }
-  // The most memory that the process had so far.
-  static std::size_t most_memory(pid_t process) {
-    std::istringstream status(read_file("/proc/" + std::to_string(process) + "/status"));
-    for (std::string line; std::getline(status, line);) {
-      if (line.starts_with("VmHWM:")) return std::stoull(line.substr(6)) * 1024;
-    }
-    return 0;
   }
 };
 

@@ -58,8 +58,8 @@ TEST(TopicPrint, FormatsGoByTheirNames) {
 }
 
 TEST(TransferProgressText, ShowsTheProgress) {
-  EXPECT_EQ(progress_text("wrote", 1, 1536, std::nullopt), "wrote 1 message, 1.50 KiB");
-  EXPECT_EQ(progress_text("read", 500, 10, 2000), "read 500 of 2000 messages, 10 B, 25 %");
+  EXPECT_EQ(message_text("wrote", 1, 1536, std::nullopt), "wrote 1 message, 1.50 KiB");
+  EXPECT_EQ(message_text("read", 500, 10, 2000), "read 500 of 2000 messages, 10 B, 25 %");
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ class Reading {
         print_(print),
         reader_(reader),
         committed_(reader.positions()),
-        progress_("read", total, isatty(STDOUT_FILENO) == 1) {}
+        progress_("read", total, isatty(STDOUT_FILENO) != 1) {}
 
   Result<void> run() {
     const InterruptWatch watch;
@@ -168,7 +168,7 @@ class Reading {
   // Printed messages may be committed.
   Result<void> put_out() {
     if (!output_error_ && !text_.empty()) put_out_now();
-    progress_.at(messages_, bytes_);
+    progress_.at_message(messages_, bytes_);
     if (output_error_) return std::unexpected(*output_error_);
     if (!reader_gone_) printed_ = reader_.positions();
     return {};

@@ -71,7 +71,7 @@ class Writing {
         rules_(rules),
         partitioner_(partitioner),
         producer_(producer),
-        progress_("wrote", std::nullopt, options.target.json) {}
+        progress_("wrote", std::nullopt, !options.target.json) {}
 
   Result<void> run(LineInput& input) {
     if (options_.whole) {
@@ -87,7 +87,7 @@ class Writing {
       if (!line) return producer_.flush();
       TRY(const InputMessage message, to_message(*line, rules_, ++lines_));
       TRY_VOID(add(message));
-      progress_.at(producer_.messages(), producer_.bytes());
+      progress_.at_message(producer_.messages(), producer_.bytes());
     }
   }
 

@@ -273,6 +273,12 @@ Task<Result<Timestamp>> Transaction::commit() {
   co_return co_await commit(std::move(gathered));
 }
 
+std::size_t Transaction::bytes() const {
+  std::size_t bytes = 0;
+  for (const auto& [holder, part] : parts_) bytes += part.changes.bytes();
+  return bytes;
+}
+
 void Transaction::abort() {
   life_->abort();
   parts_.clear();

@@ -43,6 +43,8 @@ class Transaction {
 
   Timestamp start() const { return start_; }
   const TransactionId& id() const { return life_->id(); }
+  // Of its changes, in memory.
+  std::size_t bytes() const;
   // Reads are at its start.
   bool atomic() const { return atomicity_ == Atomicity::kFull; }
 

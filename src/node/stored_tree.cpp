@@ -270,7 +270,7 @@ Task<Result<YsonNode>> StoredTree::get_here(TreeScope scope, std::string path,
     const TreeView view(scheme->state(), scope.transaction);
     CO_TRY(place, find_place(view, parsed));
     accessed(*place.node, scope);
-    if (place.exact()) nodes = subtree_answer(view, place.node, options.max_size);
+    if (place.exact()) nodes = subtree_answer(view, place.node, options);
   }
   if (auto at = attribute_of(place)) {
     co_return co_await get_attribute(scheme, scope, std::move(*at), std::move(options));
@@ -309,7 +309,7 @@ Task<Result<YsonNode>> StoredTree::list_here(TreeScope scope, std::string path,
     const TreeView view(scheme->state(), scope.transaction);
     CO_TRY(place, find_place(view, parsed));
     accessed(*place.node, scope);
-    if (place.exact()) nodes = list_answer(view, place.node, options.max_size);
+    if (place.exact()) nodes = list_answer(view, place.node, options);
   }
   if (const auto at = attribute_of(place)) {
     CO_TRY(const YsonNode value, co_await get_attribute(scheme, scope, *at, {}));

@@ -9,14 +9,25 @@
 namespace moraine {
 namespace {
 
+// As many as all attributes of a table, when all are wanted.
+constexpr std::size_t kAllAttributes = 100;
+
+std::size_t nodes_max(const client::WantedAttributes& wanted) {
+  const std::size_t names = wanted.all ? kAllAttributes : wanted.names.size();
+  return std::clamp<std::size_t>(kTreeAnswerCellsMax / std::max<std::size_t>(names, 1), 1,
+                                 kTreeAnswerNodesMax);
+}
+
 // Adds the children of the node at a place.
 void add_children(const TreeView& view, AnswerNodes& nodes, std::size_t at,
-                  std::optional<std::int64_t> max_size) {
+                  const client::TreeGet& options) {
   if (nodes[at].node->kind != NodeKind::kDirectory) return;
   const std::vector<NodePtr> children = view.children(*nodes[at].node);
-  std::size_t most = kTreeAnswerNodesMax - std::min(nodes.size(), kTreeAnswerNodesMax);
-  if (max_size)
-    most = std::min(most, static_cast<std::size_t>(std::max<std::int64_t>(*max_size, 0)));
+  const std::size_t room = nodes_max(options.attributes);
+  std::size_t most = room - std::min(nodes.size(), room);
+  if (options.max_size) {
+    most = std::min(most, static_cast<std::size_t>(std::max<std::int64_t>(*options.max_size, 0)));
+  }
   nodes[at].incomplete = children.size() > most;
   for (std::size_t i = 0; i < std::min(most, children.size()); ++i) {
     AnswerNode& child = nodes.emplace_back();
@@ -100,7 +111,7 @@ AttributeWish add_all(const TreeView& view, const PathNode& node, std::uint64_t 
 }  // namespace
 
 AnswerNodes subtree_answer(const TreeView& view, const NodePtr& root,
-                           std::optional<std::int64_t> max_size) {
+                           const client::TreeGet& options) {
   AnswerNodes nodes;
   nodes.emplace_back().node = root;
   std::size_t bytes = 0;
@@ -112,16 +123,15 @@ AnswerNodes subtree_answer(const TreeView& view, const NodePtr& root,
       break;
     }
     if (i > 0 && is_opaque(*nodes[i].node)) continue;
-    add_children(view, nodes, i, max_size);
+    add_children(view, nodes, i, options);
   }
   return nodes;
 }
 
-AnswerNodes list_answer(const TreeView& view, const NodePtr& root,
-                        std::optional<std::int64_t> max_size) {
+AnswerNodes list_answer(const TreeView& view, const NodePtr& root, const client::TreeGet& options) {
   AnswerNodes nodes;
   nodes.emplace_back().node = root;
-  add_children(view, nodes, 0, max_size);
+  add_children(view, nodes, 0, options);
   return nodes;
 }
 

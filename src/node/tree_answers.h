@@ -3,7 +3,8 @@
 // Promise    Pure. Maps are maps; documents and scalars their values; tables, topics, files and
 //            nodes below that have the attribute opaque are #. A map with more children than may be
 //            shown has the first of them, and the attribute incomplete.
-// Limits     kTreeAnswerNodesMax nodes of one answer; kTreeAnswerBytesMax of values.
+// Limits     kTreeAnswerNodesMax nodes of one answer, and kTreeAnswerCellsMax nodes times wanted
+//            attributes; kTreeAnswerBytesMax of values.
 // Tests      stored_tree_test.cpp.
 #pragma once
 
@@ -19,6 +20,7 @@
 namespace moraine {
 
 inline constexpr std::size_t kTreeAnswerNodesMax = 100'000;
+inline constexpr std::size_t kTreeAnswerCellsMax = 1'000'000;
 inline constexpr std::size_t kTreeAnswerBytesMax = std::size_t{64} << 20;
 
 struct AnswerNode {
@@ -29,12 +31,11 @@ struct AnswerNode {
 };
 using AnswerNodes = std::vector<AnswerNode>;
 
-// The node and all below it, parents first.
+// The node and all below it, parents first; without attributes.
 AnswerNodes subtree_answer(const TreeView& view, const NodePtr& root,
-                           std::optional<std::int64_t> max_size);
+                           const client::TreeGet& options);
 // The node and its children.
-AnswerNodes list_answer(const TreeView& view, const NodePtr& root,
-                        std::optional<std::int64_t> max_size);
+AnswerNodes list_answer(const TreeView& view, const NodePtr& root, const client::TreeGet& options);
 YsonNode as_tree(AnswerNodes nodes);
 YsonNode as_list(AnswerNodes nodes);
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "app/yt_verbs/transfer.h"
+#include "app/transfer_progress.h"
 
 namespace moraine::app {
 namespace {

@@ -1,5 +1,6 @@
 // Verbs about rows and files: what is read is sent on as it arrives, what is received printed so.
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -9,8 +10,8 @@
 #include "app/exit_code.h"
 #include "app/interrupt.h"
 #include "app/table.h"
+#include "app/transfer_progress.h"
 #include "app/yt_verbs/row_table.h"
-#include "app/yt_verbs/transfer.h"
 #include "app/yt_verbs/verb_runs.h"
 #include "yson/yson.h"
 
@@ -19,6 +20,15 @@ namespace {
 
 constexpr std::string_view kTextRows = "<format=text>yson";
 constexpr std::string_view kBinaryRows = "<format=binary>yson";
+
+// Of a regular file what is left of it; nothing of a pipe.
+std::optional<std::uint64_t> bytes_left(int fd) {
+  struct stat status{};
+  if (fd < 0 || fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  const off_t at = lseek(fd, 0, SEEK_CUR);
+  if (at < 0 || at > status.st_size) return std::nullopt;
+  return static_cast<std::uint64_t>(status.st_size - at);
+}
 
 // The rows that a verb sends: given after the path, or from the session's input.
 class RowInput {
@@ -39,9 +49,9 @@ class RowInput {
     if (isatty(session.input) == 1) {
       fmt::print(stderr, "Rows are read from this terminal; Ctrl-D ends them.\n");
     }
-    input->progress_ = std::make_unique<ByteProgress>(
+    input->progress_ = std::make_unique<TransferProgress>(
         std::string(verb.name), bytes_left(session.input), isatty(session.input) != 1);
-    ByteProgress* progress = input->progress_.get();
+    TransferProgress* progress = input->progress_.get();
     input->source_ = std::make_unique<FileBody>(
         session.input, [progress](std::uint64_t bytes) { progress->at(bytes); });
     return input;
@@ -65,7 +75,7 @@ class RowInput {
     return rows;
   }
 
-  std::unique_ptr<ByteProgress> progress_;
+  std::unique_ptr<TransferProgress> progress_;
   std::unique_ptr<BodySource> source_;
 };
 
@@ -97,7 +107,7 @@ YtResult<YsonMap> print_rows(YtSession& session, YtCall call, const YtArguments&
         count_line(rows.rows(), session.times ? std::optional(spent.count()) : std::nullopt)));
     return parameters;
   }
-  ByteProgress progress(call.command, std::nullopt, !session.terminal);
+  TransferProgress progress(call.command, std::nullopt, !session.terminal);
   std::uint64_t received = 0;
   return session.client.call(call, [&](std::string_view piece) -> Result<void> {
     received += piece.size();
@@ -213,7 +223,7 @@ YtResult<int> run_write_table(YtSession& session, const Verb& verb, YtArguments&
 }
 
 YtResult<int> run_read_file(YtSession& session, const Verb& verb, YtArguments& arguments) {
-  ByteProgress progress(std::string(verb.name), std::nullopt, !session.terminal);
+  TransferProgress progress(std::string(verb.name), std::nullopt, !session.terminal);
   std::uint64_t received = 0;
   TRY_YT_VOID(session.client.call(call_of(verb.command, arguments),
                                   [&](std::string_view piece) -> Result<void> {

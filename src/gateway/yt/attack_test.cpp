@@ -280,6 +280,31 @@ TEST_F(Attacks, WhatAllRequestsHoldHasABound) {
   EXPECT_EQ(door_->input_bytes(), 0u);
 }
 
+TEST_F(Attacks, ChangesOfOpenTransactionsHaveABound) {
+  std::string rows;
+  for (int i = 0; i < 4; ++i)
+    rows += fmt::format("{{k={};v=\"{}\"}};", i, std::string(15 << 20, 'x'));
+  std::vector<std::string> open;
+  Response last;
+  for (int i = 0; i < 12; ++i) {
+    const std::string made = result("start_transaction", R"({"type":"tablet","timeout":3600000})");
+    const std::size_t at = made.find(":\"") + 2;
+    open.push_back(made.substr(at, made.find('"', at) - at));
+    last = call("insert_rows",
+                fmt::format(R"({{"path":"//t","transaction_id":"{}"}})", open.back()), rows);
+    EXPECT_LE(door_->input_bytes(), kRequestBytesMax);
+    if (last.status != 200) break;
+  }
+  expect_refused(last, "more changes than there may be");
+  EXPECT_NE(last.body.find("\"code\":108"), std::string::npos) << last.body.substr(0, 200);
+  EXPECT_GE(open.size(), 7u);
+  expect_alive();
+  for (const std::string& id : open) {
+    result("abort_transaction", fmt::format(R"({{"transaction_id":"{}"}})", id));
+  }
+  EXPECT_EQ(door_->input_bytes(), 0u);
+}
+
 TEST_F(Attacks, ABodyInChunksOfOneByte) {
   std::string text =
       "PUT /api/v4/insert_rows?path=//t HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"

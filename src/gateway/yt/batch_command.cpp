@@ -5,9 +5,13 @@
 
 #include "gateway/yt/batch.h"
 #include "gateway/yt/handlers.h"
+#include "io/sync.h"
 
 namespace moraine::yt {
 namespace {
+
+// Requests that are run before others of the lane continue.
+constexpr std::size_t kTurnRequests = 64;
 
 bool is_light(DataType type) {
   return type == DataType::kNull || type == DataType::kStructured;
@@ -86,6 +90,7 @@ Task<YtResult<void>> execute_batch(Call& call) {
   std::size_t number = 0;
   std::size_t room = kBatchAnswerBytesMax;
   for (const YsonNode& request : *requests) {
+    if (number % kTurnRequests == 0) co_await yield(call.executor());
     YsonMap outcome;
     if (auto done = co_await run_one(call, request, number++, room, outcome); !done) {
       const YsonNode error = to_yson(done.error());

@@ -43,7 +43,7 @@ class DoorLane {
         services_(services),
         inputs_(inputs),
         all_(all),
-        transactions_(world, index),
+        transactions_(world, index, inputs),
         tree_reads_(world.executor, 1) {}
   DoorLane(const DoorLane&) = delete;
   DoorLane& operator=(const DoorLane&) = delete;

@@ -52,7 +52,7 @@ YtResult<void> apply(client::Transaction& transaction, const client::Table& tabl
 class Destination {
  public:
   Destination(Call& call, TablePtr table, const RowWrite& write)
-      : call_(call), table_(std::move(table)), write_(write) {}
+      : call_(call), table_(std::move(table)), write_(write), room_(call.lane.inputs()) {}
   Destination(const Destination&) = delete;
   Destination& operator=(const Destination&) = delete;
 
@@ -81,11 +81,17 @@ class Destination {
     YT_TRY_VOID(own_->insert(*table_, row, write_.options));
     return {};
   }
+  // Counts what the transaction holds to the memory of requests. Requires: is_own().
+  YtResult<void> count_changes() {
+    const std::size_t bytes = own_->bytes();
+    return bytes > kBatchBytes ? take_room(room_, bytes) : YtResult<void>();
+  }
   // Requires: not is_own().
   Task<YtResult<void>> write(const Batch& batch) {
     co_return co_await run_there(lane_->world().executor, [this, &batch]() -> Task<YtResult<void>> {
       YT_CO_TRY(client::Transaction* const open, lane_->transactions().use(id_));
-      co_return apply(*open, *table_, write_, batch);
+      YT_CO_TRY_VOID(apply(*open, *table_, write_, batch));
+      co_return lane_->transactions().count_changes(id_);
     });
   }
   Task<YtResult<void>> close() {
@@ -97,6 +103,7 @@ class Destination {
   Call& call_;
   const TablePtr table_;
   const RowWrite& write_;
+  http::AnswerRoom room_;  // Of the changes of an own transaction.
   std::optional<client::Transaction> own_;
   DoorLane* lane_ = nullptr;
   PathId id_{};
@@ -155,7 +162,8 @@ Task<YtResult<void>> write_rows(Call& call, RowWrite write) {
       YT_CO_TRY_VOID(co_await destination.write(batch));
       batch.clear();
       reader.forget();
-    } else if (batch.size() == 0 && full) {
+    } else if (full) {
+      if (destination.is_own()) YT_CO_TRY_VOID(destination.count_changes());
       reader.forget();
     }
     if (step == RowReader::Step::kEnd) break;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "gateway/yt/call.h"
+
 namespace moraine::yt {
 namespace {
 
@@ -36,7 +38,7 @@ PathId TabletTransactions::add(client::Transaction transaction, std::chrono::mil
   sweep();
   const PathId id = new_tablet_transaction_id(world_.random, lane_);
   Open open{std::make_unique<client::Transaction>(std::move(transaction)), timeout,
-            world_.executor.now() + timeout};
+            world_.executor.now() + timeout, std::make_unique<http::AnswerRoom>(budget_)};
   open_.insert_or_assign(id, std::move(open));
   return id;
 }
@@ -48,6 +50,12 @@ YtResult<client::Transaction*> TabletTransactions::use(const PathId& id) {
   if (found == open_.end() || found->second.expires <= now) return no_sticky_transaction(id);
   found->second.expires = now + found->second.timeout;
   return found->second.transaction.get();
+}
+
+YtResult<void> TabletTransactions::count_changes(const PathId& id) {
+  const auto found = open_.find(id);
+  if (found == open_.end()) return no_sticky_transaction(id);
+  return take_room(*found->second.room, found->second.transaction->bytes());
 }
 
 YtResult<std::unique_ptr<client::Transaction>> TabletTransactions::take(const PathId& id) {

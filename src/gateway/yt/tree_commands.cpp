@@ -1,7 +1,7 @@
 // Commands on nodes of the tree and their attributes.
 #include <fmt/format.h>
 
-#include <array>
+#include <unordered_set>
 
 #include "gateway/yt/door_lane.h"
 #include "gateway/yt/handlers.h"
@@ -9,13 +9,31 @@
 namespace moraine::yt {
 namespace {
 
+constexpr std::size_t kWantedAttributesMax = 1'000;
+
+// Each once.
+YtResult<void> add_names(const std::vector<std::string>& names, client::WantedAttributes& wanted) {
+  std::unordered_set<std::string_view> known(wanted.names.begin(), wanted.names.end());
+  for (const std::string& given : names) {
+    const std::string_view name = std::string_view(given).substr(given.starts_with('/') ? 1 : 0);
+    if (!known.insert(name).second) continue;
+    if (wanted.names.size() == kWantedAttributesMax) {
+      return refuse(Code::kGeneric,
+                    fmt::format("More than {} attributes are wanted", kWantedAttributesMax));
+    }
+    wanted.names.emplace_back(name);
+  }
+  return {};
+}
+
 // attributes=[a; b] or {keys=[a]; paths=["b/c"]}.
 YtResult<client::WantedAttributes> wanted_attributes(const Call& call) {
   client::WantedAttributes wanted;
   const YsonNode* const given = call.parameters.find("attributes");
   if (given == nullptr) return wanted;
   if (given->as<YsonList>()) {
-    YT_TRY(wanted.names, texts_of(*given, "attributes"));
+    YT_TRY(const std::vector<std::string> names, texts_of(*given, "attributes"));
+    YT_TRY_VOID(add_names(names, wanted));
     return wanted;
   }
   if (!given->as<YsonMap>()) return refuse(Code::kGeneric, "attributes must be a list or a map");
@@ -23,9 +41,7 @@ YtResult<client::WantedAttributes> wanted_attributes(const Call& call) {
     const YsonNode* const list = given->find(part);
     if (list == nullptr || list->is_entity()) continue;
     YT_TRY(const std::vector<std::string> names, texts_of(*list, part));
-    for (const std::string& name : names) {
-      wanted.names.push_back(name.starts_with('/') ? name.substr(1) : name);
-    }
+    YT_TRY_VOID(add_names(names, wanted));
   }
   return wanted;
 }

@@ -4,7 +4,7 @@
 //            lane. With `fail_when_incomplete` false, a query over its input limit ends early
 //            instead.
 // Threading  Any thread.
-// Limits     As given.
+// Limits     As given; kQueriesBytesMax of all queries of the process.
 // Errors     kAborted: cancelled; kTimeout; kOverloaded: the text names the limit.
 // Tests      node/select_test.cpp.
 #pragma once
@@ -18,6 +18,8 @@
 #include "io/executor.h"
 
 namespace moraine::query {
+
+inline constexpr std::size_t kQueriesBytesMax = std::size_t{4} << 30;
 
 struct QueryLimits {
   std::uint64_t input_rows_max = ~std::uint64_t{0};
@@ -70,12 +72,24 @@ class QueryControl {
     std::size_t peak = peak_.load(std::memory_order_relaxed);
     while (now > peak && !peak_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
     }
-    if (now <= limits_.memory_bytes_max) return {};
-    return fail(Errc::kOverloaded,
-                fmt::format("{} needs more memory than the query's limit of {} bytes", step,
-                            limits_.memory_bytes_max));
+    const std::size_t all = all_memory_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    if (now > limits_.memory_bytes_max) {
+      return fail(Errc::kOverloaded,
+                  fmt::format("{} needs more memory than the query's limit of {} bytes", step,
+                              limits_.memory_bytes_max));
+    }
+    if (all > kQueriesBytesMax && bytes > 0) {
+      return fail(Errc::kOverloaded,
+                  fmt::format("{} needs memory, and the queries that run have more than {} bytes; "
+                              "retry later",
+                              step, kQueriesBytesMax));
+    }
+    return {};
   }
-  void release_memory(std::size_t bytes) { memory_.fetch_sub(bytes, std::memory_order_relaxed); }
+  void release_memory(std::size_t bytes) {
+    memory_.fetch_sub(bytes, std::memory_order_relaxed);
+    all_memory_.fetch_sub(bytes, std::memory_order_relaxed);
+  }
 
   std::uint64_t rows_read() const { return rows_read_.load(std::memory_order_relaxed); }
   std::uint64_t bytes_read() const { return bytes_read_.load(std::memory_order_relaxed); }
@@ -83,6 +97,8 @@ class QueryControl {
 
  private:
   static constexpr std::string_view kStopped = "another part of the query has failed";
+
+  static inline std::atomic<std::size_t> all_memory_{0};  // Of all queries.
 
   const QueryLimits limits_;
   std::atomic<bool> cancelled_{false};
