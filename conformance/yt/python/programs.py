@@ -229,6 +229,7 @@ def program_ordered_tablets(case):
         return [info["total_row_count"] for info in infos]
 
     wait_until(lambda: counts() == [3, 3, 3], "all tablets count the rows of the transaction")
+    case.flush(path)
     one = case.yt.TablePath(path, client=case.client, ranges=[{"exact": {"tablet_index": 1}}])
     expect([row["text"] for row in case.client.read_table(one)], ["1", "4", "7"])
 

@@ -142,6 +142,8 @@ TEST_F(Attacks, NamesThatRepeatWithoutEnd) {
   for (int i = 0; i < 50'000; ++i) keys += "{k=1};";
   const Headers yson = {{"Content-Type", "application/x-yt-yson-text"}};
   result("insert_rows", R"({"path":"//t"})", "{k=1;v=a}");
+  result("freeze_table", R"({"path":"//t"})");
+  result("unfreeze_table", R"({"path":"//t"})");
   result("set", R"({"path":"//tmp/doc"})", "5");
   const auto post = [&](const char* command, const std::string& body) {
     return send("POST", fmt::format("/api/v4/{}", command), yson, body);

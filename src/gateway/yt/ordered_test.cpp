@@ -9,6 +9,7 @@ class OrderedTables : public YtTest {
   void create(std::size_t tablets) {
     result("create",
            fmt::format(R"({{"path":"//o","type":"table","attributes":{{"dynamic":true,)"
+                       R"("enable_dynamic_store_read":true,)"
                        R"("tablet_count":{},"schema":[{{"name":"v","type":"string"}}]}}}})",
                        tablets));
     result("mount_table", R"({"path":"//o"})");
