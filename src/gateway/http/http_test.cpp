@@ -476,7 +476,7 @@ TEST_F(HttpTest, ANewConnectionTakesThePlaceOfOneWhoseRequestComesSlowly) {
   HttpOptions options;
   options.connections_max = 3;
   serve(echo, options);
-  const std::string body = "PUT / HTTP/1.1\r\nContent-Length: 100\r\n\r\n";
+  const std::string body = "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n";
   Client& header = connect();
   send(header, "PUT / HT");
   Client& first = connect();
@@ -489,16 +489,16 @@ TEST_F(HttpTest, ANewConnectionTakesThePlaceOfOneWhoseRequestComesSlowly) {
     world_.run_for(1s);
   }
   Client& fourth = connect();
-  send(fourth, "GET /new HTTP/1.1\r\n\r\n");
+  send(fourth, "GET /new HTTP/1.1\r\nHost: a\r\n\r\n");
   EXPECT_TRUE(fourth.got.contains("GET /new")) << fourth.got;
   EXPECT_TRUE(header.ended) << "its request began first";
   Client& fifth = connect();
-  send(fifth, "GET /new HTTP/1.1\r\n\r\n");
+  send(fifth, "GET /new HTTP/1.1\r\nHost: a\r\n\r\n");
   EXPECT_TRUE(fifth.got.contains("GET /new")) << fifth.got;
   EXPECT_TRUE(fourth.ended) << "idle ones are closed before slow ones";
   EXPECT_FALSE(first.ended);
   Client& sixth = connect();
-  send(sixth, "PUT /six HTTP/1.1\r\nContent-Length: 2\r\n\r\na");
+  send(sixth, "PUT /six HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\na");
   EXPECT_TRUE(fifth.ended);
   Client& seventh = connect();
   send(seventh, body);

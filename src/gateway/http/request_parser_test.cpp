@@ -130,7 +130,7 @@ TEST(Fields, NamesAndWordsAreFoundInAnyCase) {
 
 TEST(RequestParser, RefusesTooManyFields) {
   std::string text = "GET / HTTP/1.1\r\nHost: a\r\n";
-  for (std::size_t i = 0; i < kFieldsMax; ++i) text += "a:\r\n";
+  for (std::size_t i = 1; i < kFieldsMax; ++i) text += "a:\r\n";
   Fed fits(text + "\r\n");
   EXPECT_FALSE(fits.refused);
   EXPECT_TRUE(fits.parser.done());
