@@ -2,7 +2,7 @@
 
 import typing
 
-from cases import same
+from harness import expect
 
 # Rows of every kind of type that the client writes as Skiff.
 
@@ -43,8 +43,8 @@ def program_typed_rows(case):
                  named={"a": i, "b": -i}, maybe=None if i % 4 == 0 else [i, None])
             for i in range(10)]
     client.write_table_structured(path, kind, rows)
-    same(list(client.read_table_structured(path, kind)), rows)
-    same([one.number for one in client.read_table_structured(path + "[#2:#5]", kind)], [-1, 0, 1])
+    expect(list(client.read_table_structured(path, kind)), rows)
+    expect([one.number for one in client.read_table_structured(path + "[#2:#5]", kind)], [-1, 0, 1])
 
 
 def program_typed_row_indexes(case):
@@ -56,4 +56,4 @@ def program_typed_row_indexes(case):
     iterator = client.read_table_structured(path + "[#3:#5,#10:#12]", inner)
     for one, context in iterator.with_context():
         found.append((one.x, context.get_row_index(), context.get_range_index()))
-    same(found, [(3, 3, 0), (4, 4, 0), (10, 10, 1), (11, 11, 1)])
+    expect(found, [(3, 3, 0), (4, 4, 0), (10, 10, 1), (11, 11, 1)])
