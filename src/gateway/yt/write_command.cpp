@@ -86,6 +86,10 @@ Task<YtResult<void>> concatenate_tables(Call& call) {
     co_return refuse(Code::kGeneric,
                      "Parameters /source_paths, a list, and /destination_path are required");
   }
+  if (paths->size() > client::kConcatenatedTablesMax) {
+    co_return refuse(Code::kGeneric, fmt::format("{} tables; at most {} are concatenated at once",
+                                                 paths->size(), client::kConcatenatedTablesMax));
+  }
   YT_CO_TRY(const RichPath into, whole_table(*target));
   YT_CO_TRY(const bool append, Parameters(into.attributes).boolean("append", false));
   YT_CO_TRY(const std::string stored, co_await table_path(call, into.path, true));
