@@ -55,6 +55,7 @@ def remember(case):
         parameters = {**parameters, "mutation_id": uuid.uuid4().hex[:8] + "-1-2-3"}
         sent.append((command, parameters, body, send(case, command, parameters, body)))
     KEPT["sent"] = sent
+    KEPT["folder"] = case.folder
     KEPT["tree"] = case.client.get(case.folder, attributes=["id", "type", "x"])
     KEPT["revision"] = case.client.get(case.folder + "/@revision")
 
@@ -71,8 +72,9 @@ def repeat(case):
             check(all(RETRIED in result["error"]["message"] for result in results), repr(results))
         else:
             case.fails(RETRIED, send, case, command, parameters, body)
-    expect(case.client.get(case.folder, attributes=["id", "type", "x"]), KEPT["tree"], "the tree")
-    expect(case.client.get(case.folder + "/@revision"), KEPT["revision"], "the revision")
+    folder = KEPT["folder"]
+    expect(case.client.get(folder, attributes=["id", "type", "x"]), KEPT["tree"], "the tree")
+    expect(case.client.get(folder + "/@revision"), KEPT["revision"], "the revision")
     return f"{len(KEPT['sent'])} commands"
 
 
