@@ -127,6 +127,8 @@ Task<std::uint64_t> StoredTree::rows_before(TreeScope scope, std::string path) {
     const TreeView view((*scheme)->state(), scope.transaction);
     const auto node = node_at(view, path);
     if (!node || (*node)->kind != NodeKind::kTable) co_return 0;
+    // A snapshot inside of a transaction that has one has the same rows.
+    if (const std::uint64_t outer = view.rows_before(**node); outer != 0) co_return outer;
     table = view.stored_path(**node);
   }
   co_return (co_await tables_.flushed_before(std::move(table))).value_or(0);
