@@ -213,7 +213,11 @@ Task<void> TreeExpiry::watch() {
     if (node.gone && listed) client_.fail(node.name + " is there again");
     if (listed || node.gone) continue;
     node.gone = true;
-    if (!may_be_gone(node)) client_.fail(node.name + " has expired too early");
+    if (may_be_gone(node)) continue;
+    client_.fail(fmt::format(
+        "{} has expired too early: time {}, timeout {}, used at {}, clocks are {} to {} ms ahead",
+        node.name, node.time.count(), node.timeout.count(), virtual_time(node.used).count(),
+        stage_.clocks.least.count(), stage_.clocks.most.count()));
   }
 }
 

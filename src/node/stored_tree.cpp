@@ -40,12 +40,7 @@ std::optional<YsonNode> cluster_attribute(const PathNode& node, std::string_view
 }  // namespace
 
 StoredTree::StoredTree(World world, SchemeHost& scheme, StoredTables& tables, StoredTopics& topics)
-    : world_(world),
-      scheme_(scheme),
-      tables_(tables),
-      topics_(topics),
-      started_ms_(now_ms()),
-      visit_(world.executor) {
+    : world_(world), scheme_(scheme), tables_(tables), topics_(topics), visit_(world.executor) {
   scheme_.add_follower([this](const Scheme& tree) { follow(tree); });
 }
 
@@ -151,19 +146,33 @@ void StoredTree::follow(const TreeEffects& effects) {
   visit_.set();
 }
 
-void StoredTree::accessed(const PathNode& node, const TreeScope& scope) {
-  if (has_bug(TreeBug::kIgnoreAccesses)) return;
+std::optional<std::string> StoredTree::accessed(const PathNode& node, const TreeScope& scope) {
+  if (has_bug(TreeBug::kIgnoreAccesses)) return std::nullopt;
   const bool expires = !node.system.empty() && expiration_timeout_of(node) > 0;
-  if (!expires && accessed_.size() >= kAccessTimesMax && !accessed_.contains(node.id)) return;
+  if (!expires && accessed_.size() >= kAccessTimesMax && !accessed_.contains(node.id)) {
+    return std::nullopt;
+  }
   Access& access = accessed_[node.id];
   if (!scope.suppress_access_tracking) access.read_ms = now_ms();
-  if (scope.suppress_expiration_renewal) return;
+  if (scope.suppress_expiration_renewal) return std::nullopt;
   access.renewed_ms = now_ms();
-  if (!expires) return;
-  const std::uint64_t slack = access_slack_ms(expiration_timeout_of(node));
-  if (node.touched_ms + slack > now_ms()) return;
-  to_store_.insert(node.path);
-  visit_.set();
+  if (!expires || !is_access_due(node)) return std::nullopt;
+  return node.path;
+}
+
+bool StoredTree::is_access_due(const PathNode& node) const {
+  return node.touched_ms + access_slack_ms(expiration_timeout_of(node)) <= now_ms();
+}
+
+Task<void> StoredTree::store_access(std::optional<std::string> path) {
+  if (!path) co_return;
+  const auto stored = co_await change_only(TreeScope(), [&](TreeEditor& editor) -> Result<void> {
+    const NodePtr node = editor.state().find(*path);
+    // Another reader may have stored its access.
+    if (node && is_access_due(*node)) editor.touch(node, access_of(*node).renewed_ms);
+    return {};
+  });
+  if (!stored) log_debug("access not stored", {{"path", *path}, {"error", stored.error()}});
 }
 
 StoredTree::Access StoredTree::access_of(const PathNode& node) const {
@@ -266,12 +275,14 @@ Task<Result<YsonNode>> StoredTree::get_here(TreeScope scope, std::string path,
   }
   TreePlace place;
   AnswerNodes nodes;
+  std::optional<std::string> due;
   {
     const TreeView view(scheme->state(), scope.transaction);
     CO_TRY(place, find_place(view, parsed));
-    accessed(*place.node, scope);
+    due = accessed(*place.node, scope);
     if (place.exact()) nodes = subtree_answer(view, place.node, options);
   }
+  co_await store_access(std::move(due));
   if (auto at = attribute_of(place)) {
     co_return co_await get_attribute(scheme, scope, std::move(*at), std::move(options));
   }
@@ -305,12 +316,14 @@ Task<Result<YsonNode>> StoredTree::list_here(TreeScope scope, std::string path,
   }
   TreePlace place;
   AnswerNodes nodes;
+  std::optional<std::string> due;
   {
     const TreeView view(scheme->state(), scope.transaction);
     CO_TRY(place, find_place(view, parsed));
-    accessed(*place.node, scope);
+    due = accessed(*place.node, scope);
     if (place.exact()) nodes = list_answer(view, place.node, options);
   }
+  co_await store_access(std::move(due));
   if (const auto at = attribute_of(place)) {
     CO_TRY(const YsonNode value, co_await get_attribute(scheme, scope, *at, {}));
     co_return list_value(value, path);
@@ -341,7 +354,7 @@ Task<Result<bool>> StoredTree::exists_here(TreeScope scope, std::string path) {
   const TreeView view(scheme->state(), scope.transaction);
   const auto place = find_place(view, parsed);
   if (!place) co_return false;
-  accessed(*place->node, scope);
+  co_await store_access(accessed(*place->node, scope));
   if (place->exact()) co_return true;
   if (place->node->kind == NodeKind::kDocument && place->rest[0].kind != Kind::kAttributes) {
     co_return has_value(from_slice(place->node->record), place->rest);
@@ -388,9 +401,10 @@ Task<Result<client::TreeNode>> StoredTree::resolve(TreeScope scope, std::string 
     if (writes) {
       CO_TRY_VOID(check_lock(scheme->state(), *node, wanted, scope.transaction));
     }
-    accessed(*node, scope);
-    co_return client::TreeNode{node->id, std::string(type_name(node->kind)),
-                               view.stored_path(*node), view.rows_before(*node)};
+    client::TreeNode found{node->id, std::string(type_name(node->kind)), view.stored_path(*node),
+                           view.rows_before(*node)};
+    co_await store_access(accessed(*node, scope));
+    co_return found;
   };
   co_return co_await there(body);
 }

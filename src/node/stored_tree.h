@@ -4,9 +4,9 @@
 //
 // Promise    As client::Tree. Transactions whose lease or deadline is over are aborted; after a
 //            restart of the scheme's tablet each gets a whole lease. Nodes that expired are removed
-//            within about kExpiryPause, never early; those that a transaction has locked, when it
-//            is over. Results of successful changes with a mutation id are kept for
-//            kMutationKeptMs, at most kMutationsMax of them; failed ones run again.
+//            within about kExpiryPause, never early, also after a restart; those that a transaction
+//            has locked, when it is over. Results of successful changes with a mutation id are kept
+//            for kMutationKeptMs, at most kMutationsMax of them; failed ones run again.
 // Threading  Calls: any lane. The rest: the control lane.
 // Limits     Those of tree_editor.h and tree_answers.h; kAccessTimesMax.
 // Tests      stored_tree_test.cpp, tree_transactions_test.cpp.
@@ -148,8 +148,11 @@ class StoredTree final : public client::Tree {
   Task<Result<void>> remove_here(client::TreeScope scope, std::string path,
                                  client::TreeRemove options);
 
-  // A command of the scope has read the node.
-  void accessed(const PathNode& node, const client::TreeScope& scope);
+  // A command of the scope has read the node. Returns its path if the access is to be stored before
+  // the answer: the last one that was is older than the slack.
+  std::optional<std::string> accessed(const PathNode& node, const client::TreeScope& scope);
+  bool is_access_due(const PathNode& node) const;
+  Task<void> store_access(std::optional<std::string> path);
   Access access_of(const PathNode& node) const;
   std::uint64_t now_ms() const;
   Instant now() const { return world_.executor.now(); }
@@ -163,7 +166,6 @@ class StoredTree final : public client::Tree {
   Task<void> abort_nested(PathId transaction);
   Task<void> abort_overdue(SchemePtr scheme);
   Task<void> remove_expired(SchemePtr scheme);
-  Task<void> store_accesses();
   Instant next_visit() const;
   // When a node expires by what is known of its use.
   std::optional<std::uint64_t> expiry_of(const PathNode& node) const;
@@ -174,8 +176,7 @@ class StoredTree final : public client::Tree {
   StoredTopics& topics_;
   std::map<PathId, Lease> leases_;  // Of open transactions.
   std::map<PathId, Access> accessed_;
-  std::set<std::string> to_store_;  // Nodes whose last access is to be stored.
-  std::uint64_t started_ms_ = 0;
+  std::uint64_t started_revision_ = 0;  // Of the newest change before the scheme's tablet started.
   TreeFigures figures_;
   Signal visit_;
   bool keeping_ = false;

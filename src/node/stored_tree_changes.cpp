@@ -258,9 +258,8 @@ Task<Result<void>> StoredTree::set_attributes_here(TreeScope scope, std::string 
 
 Task<Result<void>> StoredTree::set_attributes(TreeScope scope, std::string path, YsonMap values,
                                               client::TreeSet) {
-  co_return co_await there([&] {
-    return set_attributes_here(std::move(scope), std::move(path), std::move(values));
-  });
+  co_return co_await there(
+      [&] { return set_attributes_here(std::move(scope), std::move(path), std::move(values)); });
 }
 
 Task<Result<void>> StoredTree::remove_here(TreeScope scope, std::string path,

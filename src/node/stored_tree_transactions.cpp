@@ -198,7 +198,7 @@ void StoredTree::follow(const Scheme& scheme) {
   for (const auto& [id, transaction] : scheme.state().transactions()) {
     leases_[id] = {now(), now_ms()};
   }
-  started_ms_ = now_ms();
+  started_revision_ = scheme.state().last_revision();
   accessed_.clear();
   visit_.set();
   if (!std::exchange(keeping_, true)) scope_.spawn(keep_house());
@@ -212,7 +212,6 @@ Task<void> StoredTree::keep_house() {
     if (!scheme) continue;
     co_await abort_overdue(*scheme);
     if (!scope_.closed()) co_await remove_expired(*scheme);
-    if (!scope_.closed()) co_await store_accesses();
     // Bounds how often changes of others make it look.
     if (!scope_.closed()) co_await sleep_for(world_.executor, kExpiryPause, scope_);
   }
@@ -267,9 +266,11 @@ Task<void> StoredTree::abort_overdue(SchemePtr scheme) {
 std::optional<std::uint64_t> StoredTree::expiry_of(const PathNode& node) const {
   const std::uint64_t timeout = expiration_timeout_of(node);
   std::uint64_t used = access_of(node).renewed_ms;
-  // Accesses before a restart may not have been stored.
-  if (timeout > 0 && used == 0 && node.touched_ms < started_ms_) {
-    used = std::max(node.touched_ms, node.modified_ms) + access_slack_ms(timeout);
+  // Accesses before a start that were within the slack of a stored one are not known. Not judged by
+  // clocks: another machine's may have been ahead.
+  if (timeout > 0 && used == 0 && node.revision <= started_revision_) {
+    used =
+        std::max({node.touched_ms, node.modified_ms, node.created_ms}) + access_slack_ms(timeout);
   }
   return expires_at(node, used);
 }
@@ -324,22 +325,6 @@ Task<void> StoredTree::remove_expired(SchemePtr scheme) {
     const std::uint64_t lag = now_ms() > one.at_ms ? now_ms() - one.at_ms : 0;
     figures_.add_removal(lag);
   }
-}
-
-Task<void> StoredTree::store_accesses() {
-  const std::set<std::string> paths = std::exchange(to_store_, {});
-  if (paths.empty()) co_return;
-  const auto stored = co_await change_only(TreeScope(), [&](TreeEditor& editor) -> Result<void> {
-    std::size_t left = kExpiredAtOnce;
-    for (const std::string& path : paths) {
-      const NodePtr node = editor.state().find(path);
-      if (!node || access_of(*node).renewed_ms <= node->touched_ms) continue;
-      if (left-- == 0) break;
-      editor.touch(node, access_of(*node).renewed_ms);
-    }
-    return {};
-  });
-  if (!stored) log_debug("accesses not stored", {{"error", stored.error()}});
 }
 
 TreeFigures StoredTree::figures() const {
