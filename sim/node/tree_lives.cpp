@@ -188,7 +188,9 @@ Task<void> TreeExpiry::use_one() {
   const Instant sent = stage_.now();
   const auto answer =
       co_await client_.read({"get", path_is(fmt::format("{}/{}", kExpiring, node.name))});
-  if (answer && answer->ok()) node.used = sent;
+  // Of a node whose life may be over, the removal may have begun before the answer was made.
+  stage_.note_clocks();
+  if (answer && answer->ok() && !may_be_gone(node)) node.used = sent;
 }
 
 bool TreeExpiry::may_be_gone(const Node& node) const {
