@@ -168,8 +168,11 @@ Task<void> StoredTree::store_access(std::optional<std::string> path) {
   if (!path) co_return;
   const auto stored = co_await change_only(TreeScope(), [&](TreeEditor& editor) -> Result<void> {
     const NodePtr node = editor.state().find(*path);
-    // Another reader may have stored its access.
-    if (node && is_access_due(*node)) editor.touch(node, access_of(*node).renewed_ms);
+    // Another reader may have stored its access, and a transaction may have read a node of its own
+    // at the path.
+    if (!node || !is_access_due(*node)) return {};
+    const std::uint64_t renewed = access_of(*node).renewed_ms;
+    if (renewed > node->touched_ms) editor.touch(node, renewed);
     return {};
   });
   if (!stored) log_debug("access not stored", {{"path", *path}, {"error", stored.error()}});
