@@ -262,5 +262,20 @@ TEST_F(TreeTransactionsTest, LocksPutExpiryOff) {
   EXPECT_FALSE(exists("//tmp/m"));
 }
 
+TEST_F(TreeTransactionsTest, AccessesOfANodeInATransactionAreNotThoseOfTheOneThatItReplaces) {
+  EXPECT_EQ(create("map_node", "//tmp/m", "{expiration_timeout=4000}"), "");
+  sleep(2500ms);
+  EXPECT_TRUE(exists("//tmp/m"));  // Stored: it lives until 6.5 s.
+  restart();
+  const PathId first = begin();
+  EXPECT_EQ(in(first).remove("//tmp/m"), "");
+  EXPECT_EQ(in(first).create("map_node", "//tmp/m", "{expiration_timeout=4000}"), "");
+  sleep(1500ms);
+  EXPECT_TRUE(in(first).exists("//tmp/m"));
+  EXPECT_EQ(abort(first), "");
+  sleep(2s);
+  EXPECT_EQ(in().list("//tmp"), R"(["m";])");
+}
+
 }  // namespace
 }  // namespace moraine
